@@ -1,0 +1,80 @@
+# `make demo` and `make test` set up what they need. PYTHON chooses the interpreter (3.11 or newer).
+PYTHON ?= python3
+VENV   ?= .venv
+PYTEST ?= -q -n auto
+
+BIN     := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
+LOCKED  := $(INSTALL) --require-hashes
+
+.PHONY: help demo test check cover lint types imports format benchmarks build lock clean
+.DELETE_ON_ERROR:
+
+help:  ## say what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- environment: one marker for what sealkit runs on, one for what checks it ------------------------
+
+$(VENV)/installed: requirements.lock requirements-build.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sealkit needs Python 3.11 or newer; say make PYTHON=python3.11")'
+	@echo "installing the pinned requirements into $(VENV) (about half a minute) ..."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(LOCKED) -r requirements.lock -r requirements-build.lock
+	@$(INSTALL) --no-build-isolation --no-index -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
+	@echo "installing the pinned tools for tests and checks into $(VENV) ..."
+	@$(LOCKED) -r requirements-dev.lock
+	@$(BIN)/python -m pip --disable-pip-version-check check
+	@touch $@
+
+# --- what people type --------------------------------------------------------------------------------
+
+demo: $(VENV)/installed  ## run the dry run of the house study end to end, in a scratch copy
+	@$(BIN)/sealkit demo
+
+test: $(VENV)/installed-dev  ## run every test and doctest
+	@$(BIN)/python -m pytest $(PYTEST)
+
+check: lint types imports test cover  ## all tests, and the next four
+
+cover: $(VENV)/installed-dev  ## every branch of sealkit.wire, by its own tests
+	@$(BIN)/python -m pytest $(PYTEST) tests/wire sealkit/wire --cov=sealkit.wire --cov-branch \
+		--cov-report=term-missing --cov-fail-under=100
+
+lint: $(VENV)/installed-dev  ## style and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/installed-dev  ## strict types
+	@$(BIN)/mypy
+
+imports: $(VENV)/installed-dev  ## import directions
+	@PYTHONPATH=. $(BIN)/lint-imports --no-logo --no-cache
+
+format: $(VENV)/installed-dev  ## rewrite the source in the one format
+	@$(BIN)/ruff check -q --fix . ; $(BIN)/ruff format .
+
+benchmarks: $(VENV)/installed-dev  ## print the ratios that the design promises
+	@$(BIN)/python -m benchmarks
+
+build: $(VENV)/installed-dev  ## wheel and source distribution, in dist/
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null && ls dist
+
+# Hashes of every platform's files; no address, path or option of this machine. UPGRADE=--upgrade moves pins.
+UPGRADE ?=
+COMPILE := pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options $(UPGRADE)
+
+lock:  ## pin the requirements again
+	@$(PYTHON) -m venv --clear build/lock && build/lock/bin/pip install -qq pip-tools
+	@PATH="$(CURDIR)/build/lock/bin:$$PATH"; set -e; \
+	$(COMPILE) -o requirements.lock pyproject.toml; \
+	$(COMPILE) -o requirements-build.lock --only-build-deps --build-deps-for editable pyproject.toml; \
+	$(COMPILE) -o requirements-dev.lock requirements-dev.in
+	@rm -rf build/lock
+
+clean:  ## remove what the above made
+	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

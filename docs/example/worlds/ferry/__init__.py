@@ -1,0 +1,1 @@
+"""A ferry, a parcel and a pier that closes: the smallest whole world."""

@@ -1,0 +1,19 @@
+"""The entry point; `--version` is answered before anything slow is imported."""
+
+import sys
+
+from sealkit import __version__
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"sealkit {__version__}")
+        return
+    from sealkit.cli import main as run_command
+
+    run_command()
+
+
+if __name__ == "__main__":
+    main()

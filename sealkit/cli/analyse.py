@@ -1,0 +1,146 @@
+"""`sealkit analyse PLAN`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import click
+
+from sealkit.cli.clock import now
+from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json, print_table
+from sealkit.infer.analysis import Analysis
+from sealkit.infer.estimate import Estimate
+from sealkit.infer.stats.results import NotEstimable
+from sealkit.infer.verdicts import Verdict
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import slot_count
+from sealkit.publish.amended import Amended, amended
+from sealkit.publish.analyse import analyse_study, record_analysis
+from sealkit.verify.study import open_study
+from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.records import Json
+
+DOES_NOT_PROVE = (
+    "Not proved: that no unrecorded call or run and no second sealed plan came before or beside this one; that nobody\n"
+    "opened files directly; that the host was honest; that the world stands for anything outside it."
+)
+
+
+@click.command("analyse")
+@plan_argument
+@json_option
+def command(plan: Path, as_json: bool) -> None:
+    """Admit episodes, let the sealed judge measure them, and rule as the sealed plan says.
+
+    \b
+    Example:
+      sealkit analyse plans/dry-run.yaml
+
+    Refused while slots are still to be run: nobody looks early. The look and the digest of the results are journaled,
+    and `sealkit verify --replay` derives the same results again.
+    """
+    with open_study(plan, replay="limits") as study:
+        spec = study.sealed.plan.spec
+        progress = Progress("episodes", slot_count(spec, "confirmatory"))
+        try:
+            found, analysis = analyse_study(study, step=progress.step)
+        finally:
+            progress.end()
+        after = amended(study, found, analysis)
+        new = record_analysis(study, found, analysis, now=now)
+    if as_json:
+        print_json(dict(analysis.record))
+        return
+    print_analysis(spec, analysis)
+    print_amended(after)
+    state = "recorded in the journal" if new else "as recorded in the journal before"
+    click.echo(f"\nresults {short(digest_bytes(analysis.line))}, {state}")
+    click.echo(DOES_NOT_PROVE)
+    click.echo(f"next: sealkit verify receipts/{spec.id} --replay")
+
+
+def print_analysis(spec: Spec, analysis: Analysis) -> None:
+    """The verdicts first, then the numbers that they rest on, then who was admitted."""
+    heading(f"verdicts of {spec.id}")
+    rows = [
+        (one.hypothesis, one.metric or "", one.verdict, one.why or spec.hypotheses[one.hypothesis].says)
+        for one in analysis.verdicts
+    ]
+    print_table(("hypothesis", "metric", "verdict", "says"), rows)
+    for line in caveats(analysis):
+        click.echo(f"  {line}")
+    heading("effects")
+    print_table(
+        ("effect", "metric", "n", "counts", "estimate", "interval"),
+        [(effect, metric, *_numbers(found.estimate)) for (effect, metric), found in analysis.effects.items()],
+        right=(2, 3, 4),
+    )
+    heading("slots")
+    print_table(
+        ("arm", "slots", "admitted", "excluded", "errored", "missing"),
+        [
+            (name, *map(str, (arm.slots, arm.admitted, sum(arm.excluded.values()), arm.errored, arm.missing)))
+            for name, arm in ((name, flow.tally) for name, flow in analysis.flow.items())
+        ],
+        right=(1, 2, 3, 4, 5),
+    )
+
+
+def print_amended(after: Amended) -> None:
+    """What amendments and withdrawals make of the analysis; nothing if there are none."""
+    if not after.rows and not after.reservations.withheld:
+        return
+    heading("amendments")
+    for row in after.rows:
+        click.echo(f"  {row['number']}, {row['phase']}: {escape(str(row['changed']))}")
+        click.echo(f"     {escape(str(row['effect']))}")
+    if after.sensitivity is not None and not after.differing:
+        click.echo("  with the episodes that were superseded in their place: the same verdicts")
+    if after.at_look is not None and not after.differing:
+        click.echo("  by the code that was pinned at the first look: the same verdicts")
+    for row in after.differing:
+        name = f"{row['hypothesis']} on {row['metric']}" if row["metric"] else str(row["hypothesis"])
+        click.echo(f"  {name}: {row['verdict']}, but {row['other']} by the {row['source']}")
+    for status, reasons in (("withheld", after.reservations.withheld), ("exploratory", after.reservations.exploratory)):
+        for name, why in reasons.items():
+            click.echo(f"  {status}: {'every claim' if name == '*' else f'claim {name}'}: {escape(why)}")
+
+
+def caveats(analysis: Analysis) -> Iterator[str]:
+    """A line for every verdict that missing outcomes, the bootstrap's seed or the method could have turned."""
+    rows = analysis.record["verdicts"]
+    assert isinstance(rows, list)
+    for verdict, row in zip(analysis.verdicts, rows, strict=True):
+        assert isinstance(row, dict)
+        name = f"{verdict.hypothesis} on {verdict.metric}" if verdict.metric else verdict.hypothesis
+        for case in ("worst", "best"):
+            if row[f"if_{case}"] != verdict.verdict:
+                yield f"{name}: {row[f'if_{case}']} in the {case} case of what is missing"
+        robust = row["robustness"]
+        if isinstance(robust, dict):
+            yield from (f"{name}: {line}" for line in _other_ways(verdict, robust))
+
+
+def _other_ways(verdict: Verdict, robust: dict[str, Json]) -> Iterator[str]:
+    if robust["seed_decides"]:
+        shares = f"{robust['seeds_same']} of {robust['seeds_tried']}"
+        yield f"the bootstrap's seed decides: {shares} seeds say {verdict.verdict}"
+    for way, words in (("exact_law", "the exact bootstrap law"), ("tango", "Tango's interval")):
+        if robust[way] is not None and (robust[way] != verdict.verdict or robust["seed_decides"]):
+            yield f"{words} says {robust[way]}"
+
+
+def _numbers(found: Estimate) -> tuple[str, str, str, str]:
+    if isinstance(found, NotEstimable):
+        return ("0", "", "", f"not estimable: {found.reason}")
+    fields = {**found.beside, **found.fields}
+    alone = str(fields.get("x", fields.get("total", "")))
+    count = f"{fields['b']} for, {fields['c']} against" if "b" in fields else alone
+    interval = f"{_short(fields['lower'])} to {_short(fields['upper'])}" if "lower" in fields else ""
+    return (str(fields.get("n", "")), count, _short(fields["estimate"]), interval)
+
+
+def _short(number: Decimal | int) -> str:
+    return f"{Decimal(number):.4f}"

@@ -1,0 +1,123 @@
+"""`sealkit check PLAN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sealkit.cli.out import heading, json_option, plan_argument, print_json, print_table
+from sealkit.plan.actors import ReferenceWorld
+from sealkit.plan.describe import PlanReport, describe
+from sealkit.plan.load import Plan, open_plan
+from sealkit.plan.schema import Spec
+from sealkit.plan.truth import TruthTable
+from sealkit.seal.sealed import study_of
+from sealkit.wire.errors import UsageError
+from sealkit.wire.records import Json
+from sealkit.world.loader import load_judge, load_world, make_scenario
+
+
+@click.command("check")
+@plan_argument
+@json_option
+def command(plan: Path, as_json: bool) -> None:
+    """Read a plan, refuse what cannot be meant, and say what will be concluded from which data.
+
+    \b
+    Example:
+      sealkit check plans/v1.yaml
+
+    Prints the slots of each stage, the cells or pairs behind each effect, and the truth table of each hypothesis:
+    every verdict that its rules can give, in how many orderings of the numbers they read, and one ordering for each.
+    """
+    opened = open_plan(plan)
+    _check_study(study_of(plan), opened)
+    report = describe(opened)
+    if as_json:
+        print_json(_document(opened, report))
+    else:
+        _print(opened.spec, report)
+        click.echo(f"\nthe plan can be sealed; next: sealkit seal {plan}")
+
+
+def _check_study(study: Path, plan: Plan) -> None:
+    """The world takes the plan's families and parameters, has its agents, and the judge gives its measures."""
+    spec = plan.spec
+    if not isinstance(spec.world, ReferenceWorld):
+        return
+    world = load_world(study, spec.world.name)
+    for family in spec.factors.family:
+        make_scenario(world, str(family), int(spec.factors.seed[0]), spec.world.params)
+    for name, arm in spec.factors.arm.items():
+        agent = getattr(arm, "scripted", None)
+        if agent is not None and agent not in world.agents:
+            known = ", ".join(sorted(world.agents))
+            raise UsageError(
+                f"the world has no scripted agent {agent!r}; it has {known}", where=plan.where("factors", "arm", name)
+            )
+    if spec.judge is not None:
+        _, given = load_judge(study, spec.judge)
+        missing = [measure for measure in describe(plan).measures if measure not in given]
+        if missing:
+            raise UsageError(
+                f"the judge gives no {', '.join(missing)}; it gives {', '.join(given)}", where=plan.where("metrics"),
+                remedy="name the judge's measure with `measure:`",
+            )  # fmt: skip
+
+
+def _print(spec: Spec, report: PlanReport) -> None:
+    click.echo(f"{spec.id}: {spec.title}")
+    heading("slots")
+    rows = [(stage.stage, str(stage.slots), str(stage.arms)) for stage in report.stages]
+    print_table(("stage", "slots", "arms"), rows, right=(1, 2))
+    heading("effects")
+    print_table(
+        ("effect", "metric", "form", "rests on", "read by"),
+        [
+            (
+                effect.effect, effect.metric, effect.form,
+                _basis(effect.basis.count, effect.basis.kind, effect.basis.unit),
+                "rules" if effect.read_by_rules else "the reader",
+            )
+            for effect in report.effects
+        ],
+    )  # fmt: skip
+    for table in report.truth:
+        metric = f" on {table.metric}" if table.metric else ""
+        heading(f"{table.hypothesis}{metric}: {spec.hypotheses[table.hypothesis].says}")
+        print_table(("verdict", "orderings", "for example"), _rows(table), right=(1,))
+    if report.later:
+        heading("sealable, but not yet runnable by this sealkit")
+        for part in report.later:
+            click.echo(f"  {part}")
+
+
+def _basis(count: int, kind: str, unit: str | None) -> str:
+    return f"{count} {kind}" + (f", each with its {unit}s" if unit else "")
+
+
+def _rows(table: TruthTable) -> list[tuple[str, str, str]]:
+    return [
+        (row.verdict, str(row.cases), ", ".join(f"{name} = {value}" for name, value in row.example))
+        for row in table.rows
+    ]
+
+
+def _document(plan: Plan, report: PlanReport) -> Json:
+    stages: list[Json] = [{"stage": s.stage, "slots": s.slots, "arms": s.arms} for s in report.stages]
+    effects: list[Json] = [
+        {"effect": e.effect, "metric": e.metric, "form": e.form, "basis": e.basis.kind, "count": e.basis.count,
+         "unit": e.basis.unit, "read_by_rules": e.read_by_rules}
+        for e in report.effects
+    ]  # fmt: skip
+    truth: list[Json] = [
+        {"hypothesis": t.hypothesis, "metric": t.metric, "orderings": t.cases,
+         "verdicts": {row.verdict: {"orderings": row.cases, "example": dict(row.example)} for row in t.rows}}
+        for t in report.truth
+    ]  # fmt: skip
+    later: list[Json] = list(report.later)
+    return {
+        "plan": plan.spec.id, "digest": plan.digest, "file": plan.file_digest, "sections": dict(plan.sections),
+        "stages": stages, "effects": effects, "truth_tables": truth, "later": later,
+    }  # fmt: skip

@@ -1,0 +1,101 @@
+"""`sealkit claims PLAN`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sealkit.cli.clock import now
+from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json
+from sealkit.infer.claims import NO_RESERVATIONS, ClaimRuling, rule_claims
+from sealkit.plan.load import open_plan
+from sealkit.plan.slots import slot_count
+from sealkit.publish.edition import build_edition
+from sealkit.seal.sealed import beside, open_seal
+from sealkit.verify.study import open_study
+from sealkit.wire.chain import Analysed, Looked
+from sealkit.wire.records import Json
+
+
+@click.command("claims")
+@plan_argument
+@json_option
+def command(plan: Path, as_json: bool) -> None:
+    """Say of every claim of a plan whether the evidence that it needs is there.
+
+    \b
+    Examples:
+      sealkit claims plans/v1.yaml
+      sealkit claims plans/v1.yaml --json
+
+    Before the analysis every claim is unmeasured, and nothing is looked at. After it the sealed judge measures again,
+    the recorded analysis must come out, and the gates are decided; that is a look, and the journal says so.
+
+    supported, contradicted, partly, not shown, not estimable: what the verdicts say. Unmeasured: there are none.
+    Exploratory: an amendment after the first look touched what the claim stands on. Withheld: a gate is closed, an arm
+    has too many exclusions, or the claim was withdrawn.
+    """
+    rulings, looked = _rulings(plan)
+    if as_json:
+        print_json({"plan": plan.stem, "looked": looked, "claims": [_document(ruling) for ruling in rulings]})
+        return
+    heading(f"claims of {plan.stem}" + ("" if looked else ", before any analysis"))
+    for ruling in rulings:
+        _print(ruling)
+    if not rulings:
+        click.echo("  the plan makes none")
+
+
+def _rulings(plan: Path) -> tuple[Sequence[ClaimRuling], bool]:
+    """The ledger, and whether outcomes were looked at for it."""
+    if not _is_analysed(plan):
+        return rule_claims(open_plan(plan).spec, (), NO_RESERVATIONS), False
+    with open_study(plan, replay="limits") as study:
+        progress = Progress("episodes", slot_count(study.sealed.plan.spec, "confirmatory"))
+        try:
+            edition = build_edition(study, step=progress.step)
+        finally:
+            progress.end()
+        study.sealed.journal().append(Looked(what="claims"), now=now())
+        return edition.claims, True
+
+
+def _is_analysed(plan: Path) -> bool:
+    if not beside(plan, "seal.json").exists():
+        return False
+    sealed = open_seal(plan)
+    try:
+        return any([isinstance(entry.event, Analysed) for entry in sealed.history().entries()])
+    finally:
+        sealed.close()
+
+
+def _print(ruling: ClaimRuling) -> None:
+    status = click.style(ruling.status.replace("_", " "), bold=True)
+    click.echo(f"\n  {status}: {ruling.name} ({ruling.claim.stratum})")
+    click.echo(f"    {escape(ruling.claim.text)}")
+    for met in ruling.needs:
+        metric = f" on {met.need.metric}" if met.need.metric else ""
+        found = met.found or "not measured"
+        click.echo(f"    needs {met.need.hypothesis}{metric} {' or '.join(met.need.verdict)}: found {found}")
+    if ruling.why:
+        click.echo(f"    {escape(ruling.why)}")
+    click.echo(f"    does not show: {escape(ruling.claim.does_not_show)}")
+
+
+def _document(ruling: ClaimRuling) -> Json:
+    needs: list[Json] = [
+        {
+            "hypothesis": met.need.hypothesis,
+            "metric": met.need.metric,
+            "due": list(met.need.verdict),
+            "found": met.found,
+        }
+        for met in ruling.needs
+    ]
+    return {
+        "claim": ruling.name, "text": ruling.claim.text, "stratum": ruling.claim.stratum, "status": ruling.status,
+        "needs": needs, "why": ruling.why, "does_not_show": ruling.claim.does_not_show,
+    }  # fmt: skip

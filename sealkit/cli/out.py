@@ -1,0 +1,100 @@
+"""What commands print: tables that line up, `--json` for machines, and nothing of a model's that a terminal obeys."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from sealkit.wire.errors import UsageError
+from sealkit.wire.records import Json
+
+F = TypeVar("F", bound=Callable[..., object])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+
+
+def print_json(value: Json) -> None:
+    """One JSON document, keys sorted, ending in a newline."""
+    click.echo(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True))
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
+    """A table whose columns line up; columns numbered in `right` are set flush right."""
+    cells = [list(heads), *([escape(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
+    for number, row in enumerate(cells):
+        line = "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        click.echo(f"  {click.style(line, bold=True) if number == 0 else line}")
+
+
+def heading(words: str) -> None:
+    """A line that opens a part of the output."""
+    click.echo(f"\n{click.style(words, bold=True)}")
+
+
+def escape(text: str) -> str:
+    """`text` with every control, bidirectional and unassigned character written as `\\uXXXX`.
+
+    >>> escape("a\\x1b[31mred\\u202e")
+    'a\\\\x1b[31mred\\\\u202e'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+class Progress:
+    """Counts, rate and time left on standard error, only where someone looks: on a terminal."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._clock = time.monotonic
+        self._label, self._total, self._done = label, total, 0
+        self._started = self._last = self._clock()
+        self._live = sys.stderr.isatty() and total > 0
+
+    def step(self, count: int = 1) -> None:
+        """`count` more are done."""
+        self._done += count
+        now = self._clock()
+        if self._live and (now - self._last > 0.1 or self._done == self._total):
+            self._last = now
+            rate = self._done / max(now - self._started, 1e-6)
+            left = (self._total - self._done) / rate if rate else 0.0
+            click.echo(
+                f"\r{self._label}: {self._done}/{self._total}  {rate:.0f}/s  {left:.0f} s left ", nl=False, err=True
+            )
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._live:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def plan_argument(function: F) -> F:
+    """The argument PLAN: a path to plans/NAME.yaml; the only plan of the study if none is given."""
+    return click.argument("plan", type=click.Path(path_type=Path), required=False, callback=_plan)(function)
+
+
+def _spelled(value: Path) -> Path:
+    """The path as `plans/NAME.yaml` where that is what it is from here, else in full: messages name it so."""
+    full = os.path.abspath(value)
+    near = Path(os.path.relpath(full))
+    return near if near.parent == Path("plans") else Path(full)
+
+
+def _plan(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
+    if value is not None:
+        return _spelled(value)
+    plans = sorted(Path("plans").glob("*.yaml"))
+    if len(plans) == 1:
+        return plans[0]
+    found = f"{len(plans)} plans in plans/" if plans else "no plan in plans/"
+    raise UsageError(f"which plan? there are {found}", remedy=f"sealkit {ctx.info_name} plans/NAME.yaml")

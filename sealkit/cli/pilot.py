@@ -1,0 +1,27 @@
+"""`sealkit pilot PLAN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sealkit.cli.out import json_option, plan_argument
+from sealkit.cli.run import go, jobs_option, tell
+
+
+@click.command("pilot")
+@plan_argument
+@jobs_option
+@json_option
+def command(plan: Path, jobs: int, as_json: bool) -> None:
+    """Run the plan's pilot slots before its seal: counted and journaled, on seeds of their own, never analysed.
+
+    \b
+    Example:
+      sealkit pilot plans/v1.yaml
+
+    The seal then states how many pilot episodes and calls came before it.
+    """
+    report = go(plan, "pilot", jobs)
+    tell(report, as_json, next_step=f"sealkit seal {plan}")

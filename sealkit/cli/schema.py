@@ -1,0 +1,32 @@
+"""`sealkit schema [KIND]`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import click
+
+from sealkit.cli.out import print_json
+from sealkit.plan.schema import plan_schema
+from sealkit.wire.errors import UsageError
+from sealkit.wire.records import Json
+from sealkit.wire.schemas import record_schemas
+
+
+@click.command("schema")
+@click.argument("kind", required=False)
+def command(kind: str | None) -> None:
+    """Print the JSON Schema of a plan or of one kind of record; without KIND, the kinds.
+
+    \b
+    Examples:
+      sealkit schema plan > plan.schema.json
+      sealkit schema episode
+    """
+    schemas = {"plan": plan_schema(), **record_schemas()}
+    if kind is None:
+        click.echo("\n".join(schemas))
+    elif kind in schemas:
+        print_json(cast(Json, schemas[kind]))
+    else:
+        raise UsageError(f"there is no kind {kind!r}; there are {', '.join(schemas)}", remedy="sealkit schema")

@@ -1,0 +1,48 @@
+"""`sealkit status [PLAN]`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sealkit.cli.out import escape, heading, json_option, print_json
+from sealkit.plan.load import open_plan
+from sealkit.publish.status import Standing, status_of
+from sealkit.wire.errors import SealkitError, UsageError
+from sealkit.wire.records import Json
+
+
+@click.command("status")
+@click.argument("plans", nargs=-1, type=click.Path(path_type=Path), metavar="[PLAN ...]")
+@json_option
+def command(plans: tuple[Path, ...], as_json: bool) -> None:
+    """Say where each plan of the study stands and what to type next. Outcomes are not shown.
+
+    \b
+    Examples:
+      sealkit status
+      sealkit status plans/v1.yaml --json
+    """
+    found = plans or tuple(sorted(Path("plans").glob("*.yaml")))
+    if not found:
+        raise UsageError("no plan in plans/", remedy="sealkit init mystudy")
+    standings = [_standing(path) for path in found]
+    if as_json:
+        documents: list[Json] = [
+            {"plan": one.plan, "state": one.state, "next": one.next_step, "facts": list(one.facts)} for one in standings
+        ]
+        print_json(documents)
+        return
+    for one in standings:
+        heading(escape(f"{one.plan}: {one.state}"))
+        for fact in one.facts:
+            click.echo(f"  {escape(fact)}")
+        click.echo(f"  next: {one.next_step}")
+
+
+def _standing(path: Path) -> Standing:
+    try:
+        return status_of(path, open_plan(path))
+    except SealkitError as error:
+        return Standing(str(path), "does not hold", (str(error),), f"sealkit check {path}")

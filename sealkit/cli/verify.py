@@ -1,0 +1,250 @@
+"""`sealkit verify [FOLDER]`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from sealkit.cli.clock import now
+from sealkit.cli.out import Progress, escape, heading, json_option, print_json, print_table
+from sealkit.infer.admit import ArmTally
+from sealkit.plan.slots import STAGES, slot_count
+from sealkit.publish.analyse import analysis_of
+from sealkit.publish.bundle import opened_bundle
+from sealkit.publish.edition import edition_of
+from sealkit.publish.released import (
+    BUNDLE,
+    RESULTS,
+    Released,
+    check_rebuilt,
+    check_released,
+    is_released,
+    open_released,
+)
+from sealkit.publish.review import PUBLICATIONS, Review, anchors_of, arm_counts, review
+from sealkit.seal.heads import known_heads, parse_expect
+from sealkit.seal.history import Anchor
+from sealkit.seal.sealed import find_sealed
+from sealkit.verify.impact import check_reruns
+from sealkit.verify.sandbox import Isolation
+from sealkit.verify.study import Study, open_study
+from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.records import Json
+
+
+@click.command("verify")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path("receipts"))
+@click.option(
+    "--replay", is_flag=False, flag_value="kernel", default=None, type=click.Choice(["kernel", "unsafe"]),
+    help="Also run the sealed source again, in an isolated child process; `unsafe` where the system isolates nothing.",
+)  # fmt: skip
+@click.option("--expect", multiple=True, metavar="N:sha256:…", help="A head that the journal must have had.")
+@click.option("--no-remember", is_flag=True, help="Neither recall nor remember heads on this machine.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context, folder: Path, replay: str | None, expect: tuple[str, ...], no_remember: bool, as_json: bool
+) -> None:
+    """Check a study's bytes and evidence from its files, trusting nothing in its folder.
+
+    \b
+    Examples:
+      sealkit verify receipts/
+      sealkit verify receipts/house-dry-run --replay
+      sealkit verify publications/EDITION --replay
+      sealkit verify bundle.tar --replay
+      sealkit verify receipts/house-dry-run --expect 905:sha256:3f…
+
+    FOLDER is receipts/, one folder in it, a whole study, an edition's folder, or its bundle alone. Without --replay no
+    code of the study is run: your own verifiers read its data. With it the sealed world, judge and verifiers run again
+    in a child process that cannot reach your files or network, the recorded rulings are derived again, and an edition
+    is built again from its bundle.
+
+    Exit code 1 if anything does not hold.
+    """
+    expected = tuple(parse_expect(text) for text in expect)
+    isolation: Isolation | None = None if replay is None else "kernel" if replay == "kernel" else "limits"
+    documents: list[Json] = []
+    faults = 0
+    with contextlib.ExitStack() as stack:
+        whole = Path(os.path.abspath(folder))
+        released = open_released(whole) if is_released(whole) else None
+        bundle = whole if whole.is_file() else whole / BUNDLE if released is not None else None
+        # A bundle ends where its edition was made: this machine may rightly have seen more of the journal.
+        remember = not no_remember and bundle is None
+        if released is not None:
+            expected = (*expected, released.anchor)
+        for plan_path in find_sealed(stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole):
+            with open_study(plan_path, replay=isolation) as study:
+                found, extra = _review(study, expected, remember=remember)
+                extra += tuple(_editions(study, found, released))
+                faults += found.faults
+                documents.append(_document(study, found, extra))
+                if not as_json:
+                    _print(study, found, extra)
+    if as_json:
+        print_json({"holds": faults == 0, "studies": documents})
+    ctx.exit(1 if faults else 0)
+
+
+def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool) -> tuple[Review, tuple[str, ...]]:
+    known = known_heads(os.environ) if remember else None
+    sealed = study.sealed
+    progress = Progress("episodes", sum(slot_count(sealed.plan.spec, stage) for stage in STAGES))
+    try:
+        anchors = anchors_of(study, known, expected)
+        found = review(study, anchors=anchors, measure=study.sandbox is not None, step=progress.step)
+    finally:
+        progress.end()
+    extra = tuple(_replayed(study, found))
+    if known is not None:
+        others = known.other_seals(sealed.plan.spec.id, sealed.pin)
+        if others:
+            seen = ", ".join(f"{short(other.pin)} on {other.seen[:10]}" for other in others[:3])
+            extra += (f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {seen}",)
+        known.remember(plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now())
+    return found, extra
+
+
+def _editions(study: Study, found: Review, released: Released | None) -> Iterator[str]:
+    """Check the edition that the bundle came with, or those that the study has published; what there is to say."""
+    if released is not None:
+        if released.pin != study.sealed.pin:
+            what = "is the edition of another seal than its bundle's"
+            raise UntrustedError(what, where=str(released.folder / RESULTS))
+        check_released(released, found)
+        yield from released.notes
+        if study.sandbox is None:
+            yield f"edition {released.name}: its files agree with each other and with the journal"
+            return
+        check_rebuilt(released, edition_of(study, found))
+        yield f"edition {released.name} was built again from its bundle, the same bytes"
+        return
+    for folder in sorted((study.sealed.study / PUBLICATIONS).glob("*")):
+        if is_released(folder) and (one := open_released(folder)).pin == study.sealed.pin:
+            check_released(one, found)
+            yield from one.notes
+            yield f"edition {one.name}: its files agree with each other and with the journal"
+
+
+def _replayed(study: Study, found: Review) -> Iterator[str]:
+    if study.sandbox is None:
+        if found.analysed is not None:
+            yield f"measures and rulings {short(found.analysed)} as recorded: nothing of them was derived (--replay)"
+        return
+    isolation = {"kernel": "isolated by the kernel", "limits": "with limits only"}[study.sandbox.level]
+    yield f"the sealed source was run again, {isolation}"
+    yield f"{study.check_scenarios()} scenarios made again by the sealed world, the same bytes"
+    if found.recorded is not None and not found.changed_since and found.recorded != arm_counts(found.arms):
+        raise UntrustedError(
+            "the admissions derived here are not those that the journal records", where=str(study.sealed.receipts)
+        )
+    if reruns := check_reruns(study):
+        yield f"{reruns} superseded blocks derived again from the sealed sources: those that the change touched"
+    if found.analysed is None:
+        return
+    if found.changed_since:
+        path = study.sealed.path
+        yield f"an amendment or a withdrawal came after the recorded analysis; `sealkit analyse {path}` makes it again"
+        return
+    results, by = _derived(study, found)
+    if results != found.analysed:
+        raise UntrustedError(
+            f"the analysis derived again is {short(results)}, but {short(found.analysed)} was recorded",
+            where=str(study.sealed.receipts),
+        )
+    yield f"the recorded analysis {short(results)} was derived again{by}, the same bytes"
+
+
+def _derived(study: Study, found: Review) -> tuple[str, str]:
+    """The digest of the results: by this sealkit where it is the sealed one, else by the sealed analysis code."""
+    if found.measuring is None or found.measuring.sealed_cells is None:
+        return digest_bytes(analysis_of(study, found).line), ""
+    return found.measuring.sealed_cells.results(
+        found.pins, found.flow
+    ), " by the sealed code, which is not this sealkit's"
+
+
+def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
+    seal = study.sealed.seal
+    heading(f"{seal.plan.id}  (sealed {seal.sealed_at}, pin {short(study.sealed.pin)}, evidence "
+            f"{study.sealed.plan.spec.evidence})")  # fmt: skip
+    rows = [_row(name, arm, found.abandoned.get(name, 0)) for name, arm in found.arms.items()]
+    heads = ("arm", "slots", "admitted", "excluded", "errored", "missing", "abandoned tries", "origins")
+    print_table(heads, rows, right=(1, 2, 3, 4, 5, 6))
+    _print_amendments(study, found)
+    totals = found.totals
+    left_out = sum(sum(counts.values()) for counts in found.left_out.values())
+    episodes = sum(arm.slots - arm.missing for arm in found.arms.values()) + found.smoke + left_out
+    click.echo(
+        f"  {totals.occurrences} receipts and {totals.restores} restore receipts in "
+        f"{episodes} episodes"
+        f" ({found.smoke} of a smoke run), {totals.acts} acts, {totals.notices} notices"
+    )
+    for refused in found.not_admitted[:20]:
+        origin = refused.admission.origin or refused.admission.status
+        click.echo(f"  {origin}: {refused.slot}: {escape(refused.admission.why)}", err=False)
+    if found.refused > 20:
+        click.echo(f"  … and {found.refused - 20} more")
+    for line in (*extra, *found.notes):
+        click.echo(f"  {escape(line)}")
+    click.echo(f"  history anchored by: {_anchored(found)}")
+    click.echo(f"  head {seal.plan.id} {found.head}")
+
+
+def _print_amendments(study: Study, found: Review) -> None:
+    """Each amendment, and the episodes that stay and do not count because of one."""
+    for pinned in study.sealed.pins[1:]:
+        amendment = study.sealed.amendments[pinned.number - 1]
+        click.echo(
+            f"  amendment {amendment.number}, {amendment.phase}, pin {short(pinned.pin)}: {escape(amendment.reason)}"
+        )
+    for name, counts in found.left_out.items():
+        words = ", ".join(f"{count} {why}" for why, count in counts.items())
+        click.echo(f"  {name}: {words} by an amendment; these episodes stay and are checked, and do not count")
+
+
+def _row(name: str, arm: ArmTally, abandoned: int) -> tuple[str, ...]:
+    origins = ", ".join(f"{origin} {count}" for origin, count in arm.excluded.items()) or "none"
+    excluded = sum(arm.excluded.values())
+    counts = (arm.slots, arm.admitted, excluded, arm.errored, arm.missing, abandoned)
+    return (name, *(str(count) for count in counts), origins)
+
+
+def _anchored(found: Review) -> str:
+    sources = [
+        f"{anchor.source.strip(' ,')} ({anchor.count} of {found.head.count} entries)" for anchor in found.anchors
+    ]
+    return "; ".join(sources) or "nothing outside this folder"
+
+
+def _left_out(found: Review) -> Json:
+    return {arm: dict(counts.items()) for arm, counts in found.left_out.items()}
+
+
+def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
+    arms: dict[str, Json] = {}
+    for name, arm in found.arms.items():
+        excluded: dict[str, Json] = dict(arm.excluded.items())
+        arms[name] = {"slots": arm.slots, "admitted": arm.admitted, "excluded": excluded, "errored": arm.errored,
+                      "missing": arm.missing, "abandoned_attempts": found.abandoned.get(name, 0)}  # fmt: skip
+    refused: list[Json] = [
+        {"slot": one.slot, "status": one.admission.status, "origin": one.admission.origin, "why": one.admission.why}
+        for one in found.not_admitted
+    ]
+    totals = found.totals
+    return {
+        "plan": study.sealed.plan.spec.id, "pin": study.sealed.pin,
+        "pins": [pinned.pin for pinned in study.sealed.pins], "left_out": _left_out(found), "head": str(found.head),
+        "arms": arms,
+        "acts": totals.acts, "receipts": totals.occurrences, "restore_receipts": totals.restores,
+        "notices": totals.notices, "not_admitted": refused, "notes": [*extra, *found.notes],
+        "anchors": [anchor.source for anchor in found.anchors], "analysed": found.analysed,
+        "verifiers": dict(study.verifiers), "unchecked": list(study.unchecked),
+        "isolation": study.sandbox.level if study.sandbox is not None else None,
+    }  # fmt: skip

@@ -1,0 +1,97 @@
+"""Rules on every claim of a plan from the verdicts that it needs; a sentence without its evidence is never supported.
+
+    supported       every need has a verdict that the plan accepts for it
+    contradicted    a need came out the other way
+    partly          a need came out partly, none the other way
+    not_shown       anything else that was measured
+    not_estimable   a need could not be estimated
+    unmeasured      a need has no verdict yet
+    exploratory     an amendment after the first look touched what the claim stands on
+    withheld        too many exclusions in an arm, a closed gate, or a withdrawal
+
+The first of these that applies, from the bottom up, is the status: what is withheld is not also called supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sealkit.infer.verdicts import NOT_ESTIMABLE, Verdict
+from sealkit.plan.ruling import Claim, Need
+from sealkit.plan.schema import Spec
+
+Status: TypeAlias = Literal[
+    "supported", "partly", "not_shown", "contradicted", "not_estimable", "unmeasured", "exploratory", "withheld"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """One need of a claim, and the verdict that was found; None where nothing was measured."""
+
+    need: Need
+    found: str | None
+
+    @property
+    def met(self) -> bool:
+        """Whether the verdict found is one that the plan accepts."""
+        return self.found in self.need.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRuling:
+    """A claim, its status, the needs behind it, and why the status is not what they alone would give."""
+
+    name: str
+    claim: Claim
+    status: Status
+    needs: tuple[Met, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reservations:
+    """What holds claims back whatever the numbers say: reasons by claim name, `*` for all of them."""
+
+    withheld: Mapping[str, str]
+    exploratory: Mapping[str, str]
+
+
+NO_RESERVATIONS = Reservations(withheld={}, exploratory={})
+
+
+def rule_claims(spec: Spec, verdicts: Sequence[Verdict], reservations: Reservations) -> tuple[ClaimRuling, ...]:
+    """The ledger: every claim of the plan, in its order."""
+    found = {(verdict.hypothesis, verdict.metric): verdict.verdict for verdict in verdicts}
+    return tuple(_rule(name, claim, found, reservations) for name, claim in spec.claims.items())
+
+
+def needs_of(claim: Claim) -> tuple[Need, ...]:
+    """The needs of a claim, however the plan writes them."""
+    return (claim.needs,) if isinstance(claim.needs, Need) else claim.needs
+
+
+def _rule(
+    name: str, claim: Claim, found: Mapping[tuple[str, str | None], str], reservations: Reservations
+) -> ClaimRuling:
+    needs = tuple(Met(need, found.get((need.hypothesis, need.metric))) for need in needs_of(claim))
+    for status, reasons in (("withheld", reservations.withheld), ("exploratory", reservations.exploratory)):
+        why = reasons.get(name, reasons.get("*"))
+        if why is not None:
+            return ClaimRuling(name, claim, "withheld" if status == "withheld" else "exploratory", needs, why)
+    return ClaimRuling(name, claim, _status(needs), needs, "")
+
+
+def _status(needs: Sequence[Met]) -> Status:
+    if any(need.found is None for need in needs):
+        return "unmeasured"
+    if any(need.found == NOT_ESTIMABLE for need in needs):
+        return "not_estimable"
+    if all(need.met for need in needs):
+        return "supported"
+    short = [need.found for need in needs if not need.met]
+    if "contradicted" in short:
+        return "contradicted"
+    return "partly" if "partly" in short else "not_shown"

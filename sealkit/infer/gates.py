@@ -1,0 +1,181 @@
+"""Decides every gate of a plan from evidence that comes in as values; without its evidence a gate is closed.
+
+    sealed_before_look          entry `sealed` precedes the first attempt and the first look in the journal's chain
+    baselines_conform           every baseline verifier passed its conformance suite
+    forks_isolated              the independent audit found every fork to change exactly its one thing
+    denominators_reconcile      every slot has its one status, as was recorded, and every effect's n adds up from there
+    false_rejection_acceptable  faithful parents were rejected no more often than the frozen rule allows
+    rights_documented           the plan says under what terms the outputs of models and humans are published
+    claims_follow_map           claims, hypotheses and metrics are those that were pinned before the first look
+    files_verify                the files at hand verify, run again to the same bytes, and give the recorded results
+
+A gate is decided only if the plan names it; what is published needs all of these open. `NO_EVIDENCE` opens none of them
+but `rights_documented`, whose evidence is in the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sealkit.infer.admit import ArmTally
+from sealkit.plan.actors import ScriptedArm
+from sealkit.plan.ruling import GATE_MEANINGS, Gate
+from sealkit.plan.schema import Spec
+
+UNSAID: Final = frozenset(("unknown", "undocumented", "n/a", "tbd", "?"))
+MAPPED_SECTIONS: Final = ("claims", "hypotheses", "metrics", "populations", "effects")
+REPLAY: Final = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What gates are decided on. A None says that there is no such evidence.
+
+    Entry numbers are places in the journal. `irreconcilable` names counts of the analysis that do not add up,
+    `map_changed` sections of the claim map that an amendment after the first look changed. `replayed` says that the
+    sealed source ran, `rederived` that the analysis it gives is the recorded one. The last three belong to studies of
+    verifiers.
+    """
+
+    sealed: int | None
+    first_attempt: int | None
+    first_look: int | None
+    arms: Mapping[str, ArmTally]
+    planned: Mapping[str, int]
+    recorded_agrees: bool
+    irreconcilable: tuple[str, ...] | None
+    map_changed: tuple[str, ...] | None
+    faults: int
+    replayed: bool
+    rederived: bool
+    conforming: tuple[str, ...] | None = None
+    audited: tuple[int, int] | None = None
+    false_rejections: tuple[bool, str] | None = None
+
+
+NO_EVIDENCE: Final = Evidence(
+    sealed=None, first_attempt=None, first_look=None, arms={}, planned={}, recorded_agrees=False, irreconcilable=None,
+    map_changed=None, faults=0, replayed=False, rederived=False,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GateRuling:
+    """Whether a gate is open, and the evidence in words."""
+
+    gate: Gate
+    meaning: str
+    open: bool
+    evidence: str
+
+
+def decide_gates(spec: Spec, evidence: Evidence) -> tuple[GateRuling, ...]:
+    """The ruling on every gate that the plan names, in its order."""
+    return tuple(GateRuling(gate, GATE_MEANINGS[gate], *_DECISIONS[gate](spec, evidence)) for gate in spec.gates)
+
+
+def all_open(rulings: tuple[GateRuling, ...]) -> bool:
+    """Whether something may be published: there are gates, and every one is open."""
+    return bool(rulings) and all(ruling.open for ruling in rulings)
+
+
+Decision = tuple[bool, str]
+
+
+def _sealed_before_look(spec: Spec, evidence: Evidence) -> Decision:
+    sealed, look, attempt = evidence.sealed, evidence.first_look, evidence.first_attempt
+    if sealed is None:
+        return False, "the journal has no entry sealed"
+    if attempt is None:
+        return False, "nothing was run"
+    before = min(attempt, attempt if look is None else look)
+    if before < sealed:
+        return False, f"sealed is entry {sealed}, but entry {before} came before it"
+    if spec.data_access == "seen":
+        return False, "the plan says that its data had been seen before the seal"
+    looked = f"the first look entry {look}" if look is not None else "nobody has looked"
+    access = f"data access {spec.data_access}"
+    return True, f"sealed is entry {sealed}, the first attempt entry {attempt}, {looked}; {access}"
+
+
+def _denominators_reconcile(spec: Spec, evidence: Evidence) -> Decision:
+    for name, arm in evidence.arms.items():
+        if arm.slots != evidence.planned.get(name):
+            return False, f"arm {name}: {arm.slots} slots ruled on, {evidence.planned.get(name)} planned"
+    if not evidence.arms or evidence.arms.keys() != evidence.planned.keys():
+        return False, "not every arm was ruled on"
+    if not evidence.recorded_agrees:
+        return False, "the admissions derived here are not those that the journal records"
+    if evidence.irreconcilable is None or evidence.irreconcilable:
+        return False, "; ".join(evidence.irreconcilable or ("the analysis' own counts were not added up",))
+    slots, admitted = (
+        sum(arm.slots for arm in evidence.arms.values()), sum(arm.admitted for arm in evidence.arms.values())
+    )  # fmt: skip
+    return True, f"{slots} slots in {len(evidence.arms)} arms, {admitted} admitted, the rest each with its status"
+
+
+def _rights_documented(spec: Spec, evidence: Evidence) -> Decision:
+    models, humans = (words.strip().rstrip(".").lower() for words in (spec.rights.model_outputs, spec.rights.humans))
+    uses_models = any(not isinstance(arm, ScriptedArm) for arm in spec.factors.arm.values())
+    if models in UNSAID or (uses_models and models == "none"):
+        arms = "arms use models, and " if uses_models else ""
+        return False, f"{arms}rights.model_outputs says {spec.rights.model_outputs!r}"
+    if humans in UNSAID:
+        return False, f"rights.humans says {spec.rights.humans!r}"
+    return True, f"model outputs: {spec.rights.model_outputs}; humans: {spec.rights.humans}"
+
+
+def _claims_follow_map(spec: Spec, evidence: Evidence) -> Decision:
+    if evidence.map_changed is None:
+        return False, "nobody compared the plan with what was pinned at the first look"
+    if evidence.map_changed:
+        return False, f"changed after the first look: {', '.join(evidence.map_changed)}"
+    sections = ", ".join(MAPPED_SECTIONS)
+    return True, f"{len(spec.claims)} claims; {sections} are as they were pinned before the first look"
+
+
+def _files_verify(spec: Spec, evidence: Evidence) -> Decision:
+    if evidence.faults:
+        return False, f"{evidence.faults} episodes do not hold beyond what was recorded"
+    if not evidence.replayed:
+        return False, "the sealed source was not run again"
+    if not evidence.rederived:
+        return False, "the results derived from these files are not those that the journal records"
+    again = "every episode run again to the same bytes"
+    if REPLAY not in spec.verifiers:
+        again = "no episode run again: the plan asks for none"
+    return True, f"every byte checked, {again}, the recorded results derived again"
+
+
+def _baselines_conform(spec: Spec, evidence: Evidence) -> Decision:
+    if evidence.conforming is None:
+        return False, "no conformance suite was run"
+    missing = sorted(set(spec.verifiers) - set(evidence.conforming))
+    return not missing, f"not conforming: {', '.join(missing)}" if missing else ", ".join(evidence.conforming)
+
+
+def _forks_isolated(spec: Spec, evidence: Evidence) -> Decision:
+    if evidence.audited is None:
+        return False, "no fork was audited"
+    isolated, forks = evidence.audited
+    return forks > 0 and isolated == forks, f"{isolated} of {forks} forks change exactly one thing"
+
+
+def _false_rejection_acceptable(spec: Spec, evidence: Evidence) -> Decision:
+    if evidence.false_rejections is None:
+        return False, "no faithful parent was judged"
+    return evidence.false_rejections
+
+
+_DECISIONS: Mapping[Gate, Callable[[Spec, Evidence], Decision]] = {
+    "sealed_before_look": _sealed_before_look,
+    "baselines_conform": _baselines_conform,
+    "forks_isolated": _forks_isolated,
+    "denominators_reconcile": _denominators_reconcile,
+    "false_rejection_acceptable": _false_rejection_acceptable,
+    "rights_documented": _rights_documented,
+    "claims_follow_map": _claims_follow_map,
+    "files_verify": _files_verify,
+}

@@ -1,0 +1,203 @@
+"""What an effect on a metric rests on: the rows of one arm, or pairs joined on the declared key.
+
+A row of a pair needs both partners: one whose partner has no value is a missing pair, and is counted. A key that
+stands for several cells of one side is refused, and named. Rows come in plan order whatever order they were told in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from sealkit.infer.cells import Cells
+from sealkit.infer.columns import Numbers, Whole, packed, unpacked
+from sealkit.infer.grid import Grid
+from sealkit.infer.measures import parts_of, plain_metrics
+from sealkit.infer.outcomes import Outcomes, outcomes
+from sealkit.infer.standins import Rule
+from sealkit.infer.stats.results import NotEstimable
+from sealkit.plan.analysis import Contrast, PlusMinus, Single
+from sealkit.plan.base import Selection
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import sides
+from sealkit.wire.errors import MalformedError
+from sealkit.wire.records import Level
+
+Plain: TypeAlias = Single | Contrast | PlusMinus
+EVERYTHING: Selection = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """How the rows came about, counted in cells (pairs of cells for a comparison), `n` and `unpaired` in rows.
+
+    planned = cells with rows + absent (no outcome on a side) + null (the measure does not apply on a side), but for
+    cells that showed no unit; `filled` of them rest on a stand-in; `unpaired` rows had a partner without that unit.
+    """
+
+    planned: int
+    absent: int
+    null: int
+    filled: int
+    unpaired: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Rows of whole numbers: column j of row i is `plus[j][i] * scales[j]`; a ratio has two columns, over below.
+
+    `minus` is null for one arm alone. `row_slot` is the plus side's first slot of the cell that a row belongs to, and
+    `planned` that of every cell, with rows or not: from it the levels of its factors are known.
+    """
+
+    scales: tuple[Fraction, ...]
+    basis: Basis
+    _plus: tuple[Whole, ...]
+    _minus: tuple[Whole, ...] | None
+    _row_slot: Whole
+    _planned: Whole
+
+    @property
+    def plus(self) -> tuple[Whole, ...]:
+        """The plus side, or the one arm."""
+        return tuple(map(unpacked, self._plus))
+
+    @property
+    def minus(self) -> tuple[Whole, ...] | None:
+        """The minus side, if there is one."""
+        return None if self._minus is None else tuple(map(unpacked, self._minus))
+
+    @property
+    def row_slot(self) -> Numbers:
+        """A slot of every row."""
+        return unpacked(self._row_slot)
+
+    @property
+    def planned(self) -> Numbers:
+        """A slot of every cell."""
+        return unpacked(self._planned)
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self.basis.n
+
+
+def sample(
+    cells: Cells, effect: Plain, metric_name: str, *, rule: Rule, within: Selection, against: bool
+) -> Sample | NotEstimable:
+    """The rows of `effect` on the metric, inside `within` too; `NotEstimable` if a stand-in is due and has no value.
+
+    `against` turns the direction of stand-ins around: for the minus part of a difference of effects.
+    """
+    chosen = levels_of(cells.spec, effect, within)
+    if isinstance(effect, Single):
+        found = _side(cells, metric_name, effect.of, chosen, rule, plus=not against)
+        if isinstance(found, NotEstimable):
+            return found
+        slots, parts = found
+        return _sample(slots, [parts])
+    plus, minus = sides(effect)
+    _check_key(cells.grid, effect, plus, chosen)
+    one = _side(cells, metric_name, plus, chosen, rule, plus=not against)
+    other = _side(cells, metric_name, minus, chosen, rule, plus=against)
+    if isinstance(one, NotEstimable):
+        return one
+    if isinstance(other, NotEstimable):
+        return other
+    return _sample(one[0], [one[1], other[1]])
+
+
+def levels_of(spec: Spec, effect: Plain, within: Selection) -> dict[str, tuple[Level, ...]]:
+    """The levels of every factor that the effect's population, and `within`, let through."""
+    population = spec.populations.get(effect.population, EVERYTHING)  # a report of arms has none
+    return {
+        name: tuple(level for level in known if _in(population, name, level) and _in(within, name, level))
+        for name, known in spec.factors.levels().items()
+    }
+
+
+def _in(selection: Selection, name: str, level: Level) -> bool:
+    picked = selection.get(name, "all")
+    return isinstance(picked, str) or level in picked
+
+
+def _side(
+    cells: Cells,
+    metric_name: str,
+    fixed: Mapping[str, Level],
+    chosen: Mapping[str, tuple[Level, ...]],
+    rule: Rule,
+    *,
+    plus: bool,
+) -> tuple[Numbers, list[Outcomes]] | NotEstimable:
+    """The slots of a side, and the outcomes of the metric, or of both parts of a ratio, in them."""
+    own = {name: tuple(level for level in known if fixed.get(name, level) == level) for name, known in chosen.items()}
+    slots = cells.grid.cells(own)
+    if not len(slots):
+        return NotEstimable("no cell of the plan lies in it")
+    metrics = plain_metrics(cells.spec)
+    found = []
+    for name in parts_of(cells.spec, metric_name):
+        reading = fixed.get(metrics[name].read_by or "")
+        side = outcomes(
+            cells, name, metrics[name], None if reading is None else str(reading), slots, rule=rule, plus=plus
+        )
+        if isinstance(side, NotEstimable):
+            return side
+        found.append(side)
+    return slots, found
+
+
+def _check_key(
+    grid: Grid, effect: Contrast | PlusMinus, fixed: Mapping[str, Level], chosen: Mapping[str, tuple[Level, ...]]
+) -> None:
+    """Factors outside the join that vary make several cells share a key."""
+    for name, known in chosen.items():
+        if name not in fixed and name not in effect.join and len(known) > 1:
+            key = {part: chosen[part][0] for part in effect.join if chosen.get(part)}
+            raise MalformedError(
+                f"{len(known)} cells of one side share the key {key}: they differ in {name}",
+                where="effects",
+                remedy=f"add {name} to the join",
+            )
+
+
+def _joined(sides_: list[list[Outcomes]]) -> tuple[Numbers, list[tuple[Whole, ...]]]:
+    """The codes that every part of every side has a value for, and the values there."""
+    everything = [part for side in sides_ for part in side]
+    code = everything[0].code
+    for part in everything[1:]:
+        code = np.intersect1d(code, part.code, assume_unique=True)
+    return code, [tuple(part.value[np.searchsorted(part.code, code)] for part in side) for side in sides_]
+
+
+def _sample(slots: Numbers, sides_: list[list[Outcomes]]) -> Sample:
+    code, values = _joined(sides_)
+    first = slots[:, 0]
+    packed_sides = [tuple(map(packed, columns)) for columns in values]
+    return Sample(
+        scales=tuple(part.scale for part in sides_[0]),
+        basis=_basis(slots, sides_, code),
+        _plus=packed_sides[0],
+        _minus=packed_sides[1] if len(packed_sides) > 1 else None,
+        _row_slot=packed(first[code // sides_[0][0].units]),
+        _planned=packed(first),
+    )
+
+
+def _basis(slots: Numbers, sides_: list[list[Outcomes]], code: Numbers) -> Basis:
+    everything = [part for side in sides_ for part in side]
+    absent = np.logical_or.reduce([part.absent for part in everything])
+    null = np.logical_or.reduce([part.null for part in everything]) & ~absent
+    filled = np.logical_or.reduce([part.filled for part in everything]) & ~absent & ~null
+    units = everything[0].units
+    rows = np.unique(np.concatenate([part.code for part in everything]))
+    alone = np.setdiff1d(rows, code, assume_unique=True)
+    unpaired = int((~(absent | null)[alone // units]).sum())
+    return Basis(len(slots), int(absent.sum()), int(null.sum()), int(filled.sum()), unpaired, len(code))

@@ -1,0 +1,61 @@
+"""What stands in for an outcome that is not there: by the plan's rule, and for the bounds under every verdict.
+
+The plan's `sample.missing` says which rule holds:
+
+    complete_pairs   nothing stands in: the cell, and with it the pair, is left out
+    failure          a missing slot counts as a failure; an episode that was excluded never counts against the agent
+    worst_case       whatever is not there is as bad for the predicted direction as it can be: worst on the plus side,
+                     best on the minus side
+
+Beside the ruling stand both bounds: `worst` and `best` fill every slot without an outcome, also those of excluded
+episodes, against and for the predicted direction. A failed slot (no episode, and the plan says that its ending means
+failure) is a failure throughout. Where a metric has no worst value (a count has no end), there is no such bound, and
+`Unbounded` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias
+
+from sealkit.infer.cells import FAILED, MISSING, SET_ASIDE
+from sealkit.infer.measures import Plain, scale_of_values
+from sealkit.plan.analysis import Binary, CountsAs, Duration, Score
+
+Rule: TypeAlias = Literal["complete_pairs", "failure", "worst_case", "worst", "best"]
+Standin: TypeAlias = Literal["nothing", "failure", "against", "for"]
+
+STANDINS: Final[dict[Rule, dict[int, Standin]]] = {
+    "complete_pairs": {MISSING: "nothing", SET_ASIDE: "nothing", FAILED: "failure"},
+    "failure": {MISSING: "failure", SET_ASIDE: "nothing", FAILED: "failure"},
+    "worst_case": {MISSING: "against", SET_ASIDE: "against", FAILED: "failure"},
+    "worst": {MISSING: "against", SET_ASIDE: "against", FAILED: "failure"},
+    "best": {MISSING: "for", SET_ASIDE: "for", FAILED: "failure"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """The metric has no value that is as bad, or as good, as can be."""
+
+
+def value_of(metric: Plain, standin: Standin, *, plus: bool) -> int | Unbounded | None:
+    """The kept number that stands in on the plus or the minus side; null where nothing does."""
+    if standin == "nothing":
+        return None
+    if standin == "failure":
+        if isinstance(metric, Duration):  # a failed episode did not end, and that is what `censored` is about
+            return metric.censored.value if isinstance(metric.censored, CountsAs) else None
+        return _end(metric, good=False)
+    return _end(metric, good=(standin == "for") == plus)
+
+
+def _end(metric: Plain, *, good: bool) -> int | Unbounded:
+    """The best or the worst value that the metric has."""
+    high = good == (metric.better == "higher")
+    if isinstance(metric, Binary):
+        return int(high)
+    if isinstance(metric, Score):
+        return int(Fraction(metric.range[int(high)]) / scale_of_values(metric))
+    return Unbounded() if high else 0

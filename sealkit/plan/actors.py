@@ -1,0 +1,160 @@
+"""Who acts, where, and with which model: the sections `world`, `models`, `factors` and `readings`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from sealkit.plan.base import Count, Levels, Name, Parameters, Pick, Positive, RelativePath, Text, Word
+from sealkit.plan.forms import ExactForm, TextForm
+from sealkit.plan.parts import ByKey, ByKind, Limits, Part
+from sealkit.wire.records import Level
+
+Run = Annotated[tuple[Text, ...], Limits(1)]
+Trees = Annotated[tuple[RelativePath, ...], Limits(0, "the path")]
+Roles = Annotated[tuple[Word, ...], Limits(0, "the role")]
+
+# --- the world
+
+
+class ReferenceWorld(Part):
+    """A world that sealkit runs: the folder `worlds/NAME` of the study, with parameters of the author's choice."""
+
+    kind: Literal["reference"]
+    name: Name
+    params: Parameters
+
+
+class ExternalWorld(Part):
+    """A command that takes one slot and gives one record; `trees` are the files and folders that it depends on."""
+
+    kind: Literal["external"]
+    run: Run
+    trees: Trees
+
+
+World: TypeAlias = Annotated[ReferenceWorld | ExternalWorld, ByKind()]
+
+# --- models
+
+
+class Price(Part):
+    """What a million tokens cost."""
+
+    input_microusd: Count
+    output_microusd: Count
+
+
+class Model(Part):
+    """One language model and its settings, each asserted from every reply. `price_per_million_tokens` may be null."""
+
+    id: Text
+    temperature: Annotated[Decimal, ExactForm(0, 2)]
+    max_output_tokens: Positive
+    reasoning: Literal["off", "low", "medium", "high"]
+    price_per_million_tokens: Price | None
+
+
+class ModelByFactor(Part):
+    """A role that another model plays at each level of a factor."""
+
+    factor: Word
+    levels: Annotated[Mapping[Name, Model], Limits(1)]
+
+
+Role: TypeAlias = Annotated[Model | ModelByFactor, ByKey("a model", {"factor": ModelByFactor, "": Model})]
+
+# --- arms
+
+
+class _Arm(Part):
+    role: Literal["control", "treatment"]
+
+
+class ScriptedArm(_Arm, kw_only=True):
+    """A scripted agent of the world's `agents.py`."""
+
+    scripted: Name
+
+
+class NotesArm(_Arm, kw_only=True):
+    """A model with a notes field that it rewrites each turn; `observer` watches and is never shown to it."""
+
+    scaffold: Literal["notes"]
+    model: Word
+    notes_chars: Positive
+    observer: Literal["belief_log"] | None = None
+
+
+class BeliefStoreArm(_Arm, kw_only=True):
+    """A model that keeps and sees a store of beliefs and cites them; `enforce` blocks acts on stale ones."""
+
+    scaffold: Literal["belief_store"]
+    model: Word
+    plan_chars: Positive
+    enforce: Literal["revalidation"] | None = None
+
+
+class OwnArm(_Arm, kw_only=True):
+    """An arm of the study's own: the folder `arms/NAME`, with its options."""
+
+    arm: Annotated[str, TextForm(r"arms/[A-Za-z0-9_-]+", "a folder such as arms/NAME")]
+    models: Roles
+    options: Parameters
+
+
+class CommandArm(_Arm, kw_only=True):
+    """A program that speaks JSON lines; `trees` are the files and folders that it depends on."""
+
+    run: Run
+    models: Roles
+    trees: Trees
+
+
+Scaffold: TypeAlias = Annotated[NotesArm | BeliefStoreArm, ByKind("scaffold")]
+Arm: TypeAlias = Annotated[
+    ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm,
+    ByKey("an arm", {"scripted": ScriptedArm, "scaffold": Scaffold, "arm": OwnArm, "run": CommandArm}),
+]
+
+# --- factors
+
+
+class Factors(Part):
+    """What slots are made of: every combination of arm, family, seed and any further factors.
+
+    This is also their order. `further` stands for any other keys, each with a list of levels; they follow by name.
+    """
+
+    rest: ClassVar[str] = "further"
+
+    arm: Annotated[Mapping[Name, Arm], Limits(1)]
+    family: Levels
+    seed: Levels
+    further: Mapping[Word, Levels] = {}
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        """Seeds are whole numbers from 0 on."""
+        for seed in self.seed:
+            if not isinstance(seed, int) or seed < 0:
+                yield "seed", f"the seed {seed} is no whole number from 0 on", "write seeds as 0..9 or [3, 5]"
+
+    def levels(self) -> Mapping[str, tuple[Level, ...]]:
+        """Every factor with its levels, in plan order."""
+        further = dict(sorted(self.further.items()))
+        return {"arm": tuple(self.arm), "family": self.family, "seed": self.seed, **further}
+
+
+class ReadingLevel(Part):
+    """One way to take a reading: by which model role (null: by rules alone), in which arms."""
+
+    model: Word | None
+    arms: Pick
+
+
+class Reading(Part):
+    """A factor of the analysis, not of the run: several readings `of` the same episode."""
+
+    of: Word
+    levels: Annotated[Mapping[Name, ReadingLevel], Limits(1)]

@@ -1,0 +1,107 @@
+"""What `sealkit check` prints: the plan in numbers, and what its rules can reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sealkit.plan.actors import ExternalWorld, ScriptedArm
+from sealkit.plan.engines import missing_engines
+from sealkit.plan.fields import form_of
+from sealkit.plan.load import Plan
+from sealkit.plan.questions import questions
+from sealkit.plan.sample import InterimLooks
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import STAGES, Basis, Stage, basis, slot_count
+from sealkit.plan.truth import TooMany, TruthTable, truth_table
+from sealkit.plan.uses import uses_of
+
+# Measures that sealkit sums over an episode's model calls; no judge gives them.
+USAGE_MEASURES = ("input_tokens", "output_tokens", "calls")
+
+
+@dataclass(frozen=True, slots=True)
+class StageCount:
+    """The slots of one stage, in all and in each arm that it runs."""
+
+    stage: Stage
+    slots: int
+    arms: int
+
+
+@dataclass(frozen=True, slots=True)
+class EffectCount:
+    """An effect on a metric, and what it rests on if nothing is excluded or missing."""
+
+    effect: str
+    metric: str
+    form: str
+    basis: Basis
+    read_by_rules: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """A plan in numbers."""
+
+    stages: tuple[StageCount, ...]
+    effects: tuple[EffectCount, ...]
+    truth: tuple[TruthTable, ...]
+    measures: tuple[str, ...]
+    later: tuple[str, ...]
+
+
+def describe(plan: Plan) -> PlanReport:
+    """Slots per stage, cells or pairs per effect, truth tables, the judge's measures, parts that cannot run yet."""
+    spec = plan.spec
+    return PlanReport(
+        stages=tuple(_stage(spec, stage) for stage in STAGES if slot_count(spec, stage)),
+        effects=_effects(spec),
+        truth=tuple(table for name in spec.hypotheses for table in _tables(spec, name)),
+        measures=judge_measures(spec),
+        later=parts_of_later_engines(plan),
+    )
+
+
+def judge_measures(spec: Spec) -> tuple[str, ...]:
+    """The measures that the judge must give: of every metric but ratios, readings and usage, each once."""
+    names = []
+    for name, metric in spec.metrics.items():
+        if metric.kind != "ratio" and metric.read_by is None:
+            names.append(metric.measure or name)
+    return tuple(dict.fromkeys(name for name in names if name not in USAGE_MEASURES))
+
+
+def parts_of_later_engines(plan: Plan) -> tuple[str, ...]:
+    """What this sealkit can check and seal, but not run yet: `WHERE: WHAT` for each; `run` refuses on any."""
+    spec = plan.spec
+    found = []
+    if isinstance(spec.world, ExternalWorld):
+        found.append(f"{plan.where('world')}: an external world")
+    for name, arm in spec.factors.arm.items():
+        if not isinstance(arm, ScriptedArm):
+            found.append(f"{plan.where('factors', 'arm', name)}: an arm that is no scripted agent")
+    if isinstance(spec.sample.stopping, InterimLooks):
+        found.append(f"{plan.where('sample', 'stopping')}: interim looks")
+    found += [f"{plan.where(*path)}: {what}" for path, what in missing_engines(spec)]
+    return tuple(found)
+
+
+def _stage(spec: Spec, stage: Stage) -> StageCount:
+    selection = {"smoke": spec.sample.smoke, "pilot": spec.sample.pilot, "confirmatory": None}[stage]
+    picked = selection.get("arm", "all") if selection is not None else "all"
+    return StageCount(stage, slot_count(spec, stage), len(spec.factors.arm) if isinstance(picked, str) else len(picked))
+
+
+def _effects(spec: Spec) -> tuple[EffectCount, ...]:
+    ruled: dict[tuple[str, str], bool] = {}
+    for use in uses_of(spec):
+        ruled[use.effect, use.metric] = ruled.get((use.effect, use.metric), False) or use.ruling
+    return tuple(
+        EffectCount(effect, metric, form_of(spec.effects[effect]), basis(spec, effect, metric), by_rules)
+        for (effect, metric), by_rules in ruled.items()
+    )
+
+
+def _tables(spec: Spec, name: str) -> list[TruthTable]:
+    tables = [truth_table(spec, question) for question in questions(spec, name)]
+    return [table for table in tables if not isinstance(table, TooMany)]  # a plan with such a hypothesis does not open

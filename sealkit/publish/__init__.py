@@ -1,0 +1,1 @@
+"""What a study tells: reviews of its evidence, and its analysis."""

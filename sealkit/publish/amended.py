@@ -1,0 +1,228 @@
+"""What amendments and withdrawals make of an analysis: which claims they hold back, and what is to be told of each.
+
+    found = amended(study, review, analysis)
+    found.reservations          for `infer.claims.rule_claims`
+    found.notes                 what is to be said of claims that stay: "as amended before the first look"
+    found.rows                  one row an amendment, for the report
+    found.sensitivity           effects and verdicts with the first episodes in the place of those that were run again
+    found.at_look               the verdicts by the code that was pinned at the first look, where it has changed since
+
+The rule is that of docs/decisions/0008. What an amendment touched after the first look stays exploratory, also if
+another one puts it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sealkit.infer.analysis import Analysis, pairs_read, ruled_on
+from sealkit.infer.cells import Cells
+from sealkit.infer.claims import Reservations, needs_of
+from sealkit.infer.effects import Effects, effects_under
+from sealkit.infer.rows import effect_row
+from sealkit.infer.verdicts import Verdict
+from sealkit.plan.ruling import Need
+from sealkit.plan.schema import Spec
+from sealkit.publish.measuring import ruling_changed_since_look
+from sealkit.publish.review import Review
+from sealkit.publish.ruling_at_look import Verdicts
+from sealkit.seal.changes import unchanged_words
+from sealkit.seal.commitment import Amendment
+from sealkit.seal.foundations import moved_under_claims
+from sealkit.seal.in_force import LOOKED
+from sealkit.seal.pins import Pinned
+from sealkit.seal.sealed import SealedPlan
+from sealkit.verify.study import Study
+from sealkit.wire.digest import short
+from sealkit.wire.records import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What the same plan comes to on other cells."""
+
+    effects: Effects
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Amended:
+    """What follows from the amendments and withdrawals of a study."""
+
+    spec: Spec
+    reservations: Reservations
+    notes: Mapping[str, str]
+    rows: tuple[Mapping[str, Json], ...]
+    sensitivity: Sensitivity | None
+    at_look: Verdicts | None
+    differing: tuple[Mapping[str, Json], ...]  # verdicts that are others in `sensitivity` or `at_look`
+
+    @property
+    def record(self) -> Mapping[str, Json]:
+        """All of it but the rows, as an edition holds it."""
+        rows: list[Json] = [dict(row) for row in self.differing]
+        return {
+            "sensitivity": None if self.sensitivity is None else _sensitivity_row(self.spec, self.sensitivity),
+            "at_look": None if self.at_look is None else [
+                {"hypothesis": name, "metric": metric, "verdict": self.at_look[name, metric]}
+                for name, metric in sorted(self.at_look, key=lambda key: (key[0], key[1] or ""))
+            ],
+            "differing": rows,
+        }  # fmt: skip
+
+
+def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
+    """What the amendments of a study, whose episodes the review measured, make of its analysis."""
+    sealed, measuring = study.sealed, found.measuring
+    sensitivity = at_look = None
+    if measuring is not None and measuring.first_cells is not None:
+        sensitivity = _again(measuring.first_cells)
+    if measuring is not None and measuring.far_cells is not None:
+        at_look = measuring.far_cells.verdicts()
+    differing = [
+        *_differing("first episodes", analysis, _by_key(sensitivity)),
+        *_differing("code at the look", analysis, at_look),
+    ]
+    return Amended(
+        spec=sealed.plan.spec,
+        reservations=Reservations(
+            withheld={name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
+            exploratory=_exploratory(sealed, analysis, _by_key(sensitivity), at_look),
+        ),
+        notes=_notes(sealed),
+        rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
+        sensitivity=sensitivity,
+        at_look=at_look,
+        differing=tuple(differing),
+    )
+
+
+def _again(cells: Cells) -> Sensitivity:
+    spec = cells.spec
+    effects = effects_under(cells, pairs_read(spec), spec.sample.missing)
+    return Sensitivity(effects, ruled_on(spec, effects))
+
+
+def map_changed(sealed: SealedPlan, sections: Sequence[str]) -> tuple[str, ...]:
+    """Those of these sections of the plan that an amendment after the first look changed."""
+    after = [amendment.changed.protected for amendment in sealed.amendments if amendment.phase in LOOKED]
+    return tuple(name for name in sections if any(name in protected for protected in after))
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def _exploratory(
+    sealed: SealedPlan, analysis: Analysis, first: Verdicts | None, at_look: Verdicts | None
+) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    for before, after in pairwise(sealed.pins):
+        amendment = after.commitment
+        if isinstance(amendment, Amendment) and amendment.phase in LOOKED:
+            for name, moved in moved_under_claims(before.plan, after.plan).items():
+                what = (
+                    f"amendment {amendment.number}, after the first look, changed what it stands on: {', '.join(moved)}"
+                )
+                reasons.setdefault(name, what)
+    then = ruling_changed_since_look(sealed)
+    if at_look is not None and then is not None:
+        words = f"by the code pinned at the first look ({short(then.pin)})"
+        for name, why in _unlike(sealed, analysis, at_look, words):
+            reasons.setdefault(name, why)
+    if first is not None and _reruns_after_look(sealed):
+        for name, why in _unlike(
+            sealed, analysis, first, "with the episodes that were superseded after the first look"
+        ):
+            reasons.setdefault(name, why)
+    return {name: why for name, why in reasons.items() if name in sealed.plan.spec.claims}
+
+
+def _notes(sealed: SealedPlan) -> dict[str, str]:
+    """For each claim that stands on something that was changed before the first look: that it was."""
+    notes: dict[str, str] = {}
+    for before, after in pairwise(sealed.pins):
+        amendment = after.commitment
+        if isinstance(amendment, Amendment) and amendment.phase not in LOOKED:
+            late = ", after the first confirmatory attempt" if amendment.phase == "after_first_episode" else ""
+            for name in moved_under_claims(before.plan, after.plan):
+                notes[name] = f"as amended before the first look{late} (amendment {amendment.number})"
+    return {name: note for name, note in notes.items() if name in sealed.plan.spec.claims}
+
+
+def _reruns_after_look(sealed: SealedPlan) -> bool:
+    return any(amendment.superseded and amendment.phase in LOOKED for amendment in sealed.amendments)
+
+
+def _unlike(sealed: SealedPlan, analysis: Analysis, other: Verdicts, words: str) -> Iterator[tuple[str, str]]:
+    """The claims that need a verdict which is another in `other`, with a sentence."""
+    now = _by_key(analysis)
+    for name, claim in sealed.plan.spec.claims.items():
+        for need in needs_of(claim):
+            for key in _keys(need, now):
+                if key in other and other[key] != now[key]:
+                    yield name, f"{_spell(key)} is {now[key]}, and {other[key]} {words}"
+
+
+def _keys(need: Need, verdicts: Verdicts) -> Iterator[tuple[str, str | None]]:
+    return (key for key in verdicts if key[0] == need.hypothesis and need.metric in (None, key[1]))
+
+
+def _by_key(analysis: Analysis | Sensitivity | None) -> Verdicts:
+    return {(one.hypothesis, one.metric): one.verdict for one in analysis.verdicts} if analysis is not None else {}
+
+
+def _spell(key: tuple[str, str | None]) -> str:
+    return f"{key[0]} on {key[1]}" if key[1] is not None else key[0]
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _differing(source: str, analysis: Analysis, other: Verdicts | None) -> Iterator[Mapping[str, Json]]:
+    for key, verdict in _by_key(analysis).items():
+        if other and key in other and other[key] != verdict:
+            yield {"source": source, "hypothesis": key[0], "metric": key[1], "verdict": verdict, "other": other[key]}
+
+
+def _sensitivity_row(spec: Spec, found: Sensitivity) -> Json:
+    effects: list[Json] = []
+    for (name, metric), estimated in sorted(found.effects.items()):
+        row: dict[str, Json] = {"effect": name, "metric": metric}
+        effects.append(row | effect_row(spec, spec.effects[name], metric, estimated))
+    verdicts: list[Json] = [
+        {"hypothesis": one.hypothesis, "metric": one.metric, "verdict": one.verdict, "why": one.why}
+        for one in found.verdicts
+    ]
+    return {"effects": effects, "verdicts": verdicts}
+
+
+def _row(before: Pinned, after: Pinned) -> Mapping[str, Json]:
+    amendment = after.commitment
+    assert isinstance(amendment, Amendment)
+    changed = amendment.changed
+    unchanged: list[Json] = list(unchanged_words(before.commitment.plan, amendment.plan))
+    return {
+        "number": amendment.number, "made_at": amendment.made_at, "reason": amendment.reason, "phase": amendment.phase,
+        "after_look": amendment.phase in LOOKED, "pin": after.pin, "changed": "; ".join(_changed(amendment)),
+        "unchanged": unchanged, "effect": "; ".join(amendment.effect), "superseded": len(amendment.superseded),
+        "protected": list(changed.protected), "ruling": len(changed.ruling), "harness": len(changed.harness),
+    }  # fmt: skip
+
+
+def _changed(amendment: Amendment) -> Iterator[str]:
+    changed = amendment.changed
+    sections = (*changed.protected, *changed.described)
+    if sections:
+        yield f"sections {', '.join(sections)}"
+    if changed.layout:
+        yield "comments or layout of the plan"
+    for kind, files in (("ruling code", changed.ruling), ("harness", changed.harness)):
+        if files:
+            more = f" and {len(files) - 5} more" if len(files) > 5 else ""
+            yield f"{kind}: {', '.join(file.path for file in files[:5])}{more}"
+    if changed.scenarios:
+        yield f"{changed.scenarios} scenarios"
+    if amendment.superseded:
+        yield f"{len(amendment.superseded)} blocks to be run again"

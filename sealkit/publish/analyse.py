@@ -1,0 +1,72 @@
+"""Makes the preregistered analysis of a sealed study, and records that it was made.
+
+The sealed judge measures in a child process, the plan's own rules rule. Into the journal go, in this order:
+`verified`, `admitted`, `looked` (from here on outcomes are known), `analysed` with the digest of the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sealkit.infer.analysis import Analysis, analyse
+from sealkit.publish.analysis_code import moved_analysis_code
+from sealkit.publish.review import Review, arm_counts, review
+from sealkit.seal.sealed import SealedPlan
+from sealkit.verify.study import Study
+from sealkit.wire.chain import Admitted, Analysed, Looked
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
+
+
+def analyse_study(study: Study, *, step: Callable[[int], None]) -> tuple[Review, Analysis]:
+    """The review and the analysis, nothing written; `OutOfOrderError` while slots are still to be run.
+
+    `UntrustedError` if the analysis code that would rule is not the code that was pinned.
+    """
+    check_analysis_code(study.sealed)
+    found = review(study, anchors=(), measure=True, step=step)
+    if not found.closed:
+        done = sum(arm.slots - arm.missing for arm in found.arms.values())
+        slots = sum(arm.slots for arm in found.arms.values())
+        raise OutOfOrderError(
+            f"{done} of {slots} slots have their episode: outcomes are not looked at before the run is over",
+            where=str(study.sealed.path),
+            remedy=f"sealkit run {study.sealed.path}",
+        )
+    return found, analysis_of(study, found)
+
+
+def check_analysis_code(sealed: SealedPlan) -> None:
+    """Raise `UntrustedError`, naming the files, if this sealkit rules by other code than the pin in force has."""
+    moved = moved_analysis_code(sealed)
+    if moved:
+        raise UntrustedError(
+            f"{len(moved)} files of sealkit's own analysis code are not as they were sealed, the first: {moved[0]}",
+            where=str(sealed.path),
+            remedy="rule with the sealkit that was sealed, or record the change with `sealkit amend`",
+        )
+
+
+def analysis_of(study: Study, found: Review) -> Analysis:
+    """The analysis of a study whose episodes the review measured; a function of these bytes alone."""
+    if found.cells is None:
+        raise HarnessError("nothing was measured", remedy="the sealed judge runs with --replay")
+    return analyse(study.sealed.plan, found.pins, found.flow, found.cells)
+
+
+def record_analysis(study: Study, found: Review, analysis: Analysis, *, now: Callable[[], datetime]) -> bool:
+    """Journal a look at the outcomes, and the analysis if it is not there yet; whether it was new.
+
+    An amendment or a withdrawal since the last one makes it new, also where the results are the same.
+    """
+    results = digest_bytes(analysis.line)
+    journal = study.sealed.journal()
+    if found.analysed == results and not found.changed_since:
+        journal.append(Looked(what="analyse, again"), now=now())
+        return False
+    journal.append(found.verified, now=now())
+    journal.append(Admitted(arms=arm_counts(found.arms)), now=now())
+    journal.append(Looked(what="analyse"), now=now())
+    journal.append(Analysed(results=results), now=now())
+    return True

@@ -1,0 +1,227 @@
+"""One edition of a study: what is published, built from its records, the same bytes whenever it is built.
+
+    edition = build_edition(study, step=…)         # nothing written; every gate decided, every claim ruled on
+    edition = edition_of(study, review)            # the same, from a review in which the sealed judge measured
+    write_edition(edition, folder)                 # only if all of the plan's gates are open; never over another
+
+An edition is a function of the pins, the episodes, and the journal up to its last `analysed` entry. Its files:
+results.json (every number of the report is read from it), report.md, report.html, bundle.tar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+import sealkit
+from sealkit.files import create_file, read_if_there
+from sealkit.infer.analysis import Analysis
+from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
+from sealkit.infer.denominators import irreconcilable
+from sealkit.infer.gates import MAPPED_SECTIONS, Evidence, GateRuling, all_open, decide_gates
+from sealkit.plan.slots import slot_count
+from sealkit.publish.amended import Amended, amended, map_changed
+from sealkit.publish.analyse import analysis_of
+from sealkit.publish.bundle import make_bundle
+from sealkit.publish.markdown import markdown
+from sealkit.publish.methods import Course, course_of, methods
+from sealkit.publish.page import page
+from sealkit.publish.review import Review, arm_counts, review
+from sealkit.seal.archive import MAX_ARCHIVE
+from sealkit.verify.study import Study
+from sealkit.wire.canon import decode_value, encode_value
+from sealkit.wire.chain import Analysed, Entry, JournalHead
+from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.errors import OutOfOrderError, UntrustedError
+from sealkit.wire.records import Json
+
+EDITION: Final = "sealkit/edition/v1"
+MAX_RESULTS: Final = 64 * 1024 * 1024
+DOES_NOT_PROVE = (
+    "That no unrecorded call or run, and no second sealed plan, came before or beside this one.",
+    "That nobody opened the files directly before the look that is recorded.",
+    "That an external fact was true, or that a model read or understood a notice.",
+    "That the host was honest: an owner who lies in contract, roots and receipts alike is not detected.",
+    "That the world stands for anything outside it.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """An edition in memory: its name, its files, and what decided whether it may be written."""
+
+    name: str
+    pin: str
+    files: Mapping[str, bytes]
+    claims: tuple[ClaimRuling, ...]
+    gates: tuple[GateRuling, ...]
+    head: JournalHead
+    results: str
+    recorded: bool  # whether the journal has it as published
+
+    @property
+    def may_be_published(self) -> bool:
+        """Whether every gate of the plan is open."""
+        return all_open(self.gates)
+
+
+def build_edition(study: Study, *, step: Callable[[int], None]) -> Edition:
+    """The edition of the study's last analysis; `OutOfOrderError` if there is none that stands."""
+    found = review(study, anchors=(), measure=True, step=step)
+    return edition_of(study, found)
+
+
+def edition_of(study: Study, found: Review) -> Edition:
+    """The edition of a study that was reviewed, its episodes measured; `OutOfOrderError` if no analysis stands.
+
+    The sealed world makes every scenario again: `UntrustedError` if one is another.
+    """
+    history = study.sealed.history()
+    entries: list[tuple[Entry, JournalHead]] = []
+    for entry in history.entries():
+        entries.append((entry, history.head))
+    made = [place for place, (entry, _) in enumerate(entries) if isinstance(entry.event, Analysed)]
+    if not made:
+        path = study.sealed.path
+        raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=f"sealkit analyse {path}")
+    head = entries[made[-1]][1]
+    course = course_of(entry for entry, _ in entries[: made[-1] + 1])
+    if found.changed_since:
+        path = study.sealed.path
+        what = "an amendment or a withdrawal came after the last analysis"
+        raise OutOfOrderError(what, where=str(path), remedy=f"sealkit analyse {path}")
+    study.check_scenarios()
+    analysis = analysis_of(study, found)
+    return _edition(study, found, analysis, course, head, len(made))
+
+
+def _edition(
+    study: Study, found: Review, analysis: Analysis, course: Course, head: JournalHead, analyses: int
+) -> Edition:
+    sealed, spec = study.sealed, study.sealed.plan.spec
+    gates = decide_gates(spec, _evidence(study, found, analysis, course))
+    after = amended(study, found, analysis)
+    claims = rule_claims(spec, analysis.verdicts, _reservations(analysis, after, gates))
+    results = digest_bytes(analysis.line)
+    # Analysed again after an amendment or a withdrawal, the same numbers may come with other claims.
+    name = f"{spec.id}-{short(results)}" + (f"-{analyses}" if analyses > 1 else "")
+    bundle = make_bundle(sealed, head)
+    document: dict[str, Json] = {
+        "type": EDITION,
+        "edition": name,
+        "made_by": f"sealkit {sealkit.__version__}",
+        "analysis": dict(analysis.record),
+        "claims": [_claim(ruling, after.notes.get(ruling.name, "")) for ruling in claims],
+        "gates": [
+            {"gate": gate.gate, "meaning": gate.meaning, "open": gate.open, "evidence": gate.evidence} for gate in gates
+        ],
+        "amendments": [dict(row) for row in after.rows],
+        "after_amendments": dict(after.record),
+        "withdrawn": dict(found.withdrawn),
+        "methods": methods(spec, sealed.seal, sealed.pin, course),
+        "study": _study(study, found, course, head, results) | {"bundle": digest_bytes(bundle)},
+        "does_not_prove": list(DOES_NOT_PROVE),
+    }
+    line = encode_value(document)
+    # The reports are made of what was written, keys in its order: a reader has nothing else.
+    written = cast(dict[str, Json], decode_value(line))
+    files = {
+        "results.json": line + b"\n",
+        "report.md": markdown(written).encode(),
+        "report.html": page(written).encode(),
+        "bundle.tar": bundle,
+    }
+    recorded = found.published.get(name) == digest_bytes(files["results.json"])
+    return Edition(name, sealed.pin, files, claims, gates, head, results, recorded)
+
+
+def _evidence(study: Study, found: Review, analysis: Analysis, course: Course) -> Evidence:
+    spec = study.sealed.plan.spec
+    per_arm = slot_count(spec, "confirmatory") // len(spec.factors.arm)
+    return Evidence(
+        sealed=course.sealed,
+        first_attempt=course.first_attempt,
+        first_look=course.first_look,
+        arms=found.arms,
+        planned=dict.fromkeys(spec.factors.arm, per_arm),
+        recorded_agrees=found.recorded == arm_counts(found.arms),
+        irreconcilable=irreconcilable(spec, analysis.record),
+        map_changed=map_changed(study.sealed, MAPPED_SECTIONS),
+        faults=found.faults,
+        replayed=study.sandbox is not None,
+        rederived=found.analysed == digest_bytes(analysis.line),
+    )
+
+
+def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, ...]) -> Reservations:
+    """What holds claims back: withdrawals and amendments, too many exclusions and closed gates, which hold back all."""
+    shut = ", ".join(gate.gate for gate in gates if not gate.open)
+    exclusions = analysis.record.get("exclusions")
+    over = exclusions.get("over_cap") if isinstance(exclusions, dict) else None
+    held: dict[str, str] = {}
+    if shut or not gates:
+        held["*"] = f"a gate is closed: {shut}" if gates else "the plan names no gate"
+    if isinstance(over, list) and over:
+        held["*"] = f"more slots were excluded than the plan allows, in {', '.join(map(str, over))}"
+    return Reservations(withheld=held | dict(after.reservations.withheld), exploratory=after.reservations.exploratory)
+
+
+def _claim(ruling: ClaimRuling, note: str) -> Json:
+    needs: list[Json] = [
+        {
+            "hypothesis": met.need.hypothesis,
+            "metric": met.need.metric,
+            "due": list(met.need.verdict),
+            "found": met.found,
+        }
+        for met in ruling.needs
+    ]
+    return {
+        "name": ruling.name, "text": ruling.claim.text, "stratum": ruling.claim.stratum, "status": ruling.status,
+        "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why or note,
+    }  # fmt: skip
+
+
+def _study(study: Study, found: Review, course: Course, head: JournalHead, results: str) -> dict[str, Json]:
+    sealed, spec = study.sealed, study.sealed.plan.spec
+    seal = sealed.seal
+    trees: dict[str, Json] = {tree.path: tree.root for tree in seal.closure.trees}
+    return {
+        "plan": spec.id, "title": spec.title, "question": spec.question, "confounds": list(spec.confounds),
+        "power": spec.power, "evidence": spec.evidence, "data_access": seal.data_access, "sealed_at": seal.sealed_at,
+        "sealkit": seal.sealkit, "pin": sealed.pin, "plan_file": seal.plan.file, "manifest": seal.manifest.root,
+        "scenarios": seal.manifest.count, "source": seal.source.digest, "trees": trees, "head": str(head),
+        "results": results, "first_attempt": course.first_attempt, "first_look": course.first_look,
+        "slots": sum(arm.slots for arm in found.arms.values()),
+        "admitted": sum(arm.admitted for arm in found.arms.values()),
+        "rights": {"model_outputs": spec.rights.model_outputs, "humans": spec.rights.humans},
+        "environment": f"Python {seal.closure.environment.python}, {seal.closure.environment.system} "
+        f"{seal.closure.environment.machine}",
+    }  # fmt: skip
+
+
+def write_edition(edition: Edition, publications: Path) -> bool:
+    """The edition stands in `publications/NAME`, whole, after this; whether it is new.
+
+    An edition that is there is compared, byte by byte, and never written over: `UntrustedError` if it differs.
+    """
+    folder = publications / edition.name
+    folder.mkdir(parents=True, exist_ok=True)
+    lacking = []
+    for name, data in edition.files.items():
+        path = folder / name
+        there = read_if_there(path, inside=publications, limit=MAX_ARCHIVE * 2)
+        if there is None:
+            lacking.append((path, data))
+        elif there != data:
+            found, now = short(digest_bytes(there)), short(digest_bytes(data))
+            raise UntrustedError(
+                f"differs from the edition built now ({found} there, {now} now)",
+                where=str(path),
+                remedy="it was edited, or built by another sealkit; move it away to build it again",
+            )
+    for path, data in lacking:
+        create_file(path, data)
+    return bool(lacking)

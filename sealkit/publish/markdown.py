@@ -1,0 +1,106 @@
+"""The report as Markdown, for diffs and mail: the same parts as the page, from `results.json` alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from sealkit.publish import effect_parts, parts
+from sealkit.publish.parts import Row, Table, named, part_of, rows_of
+from sealkit.publish.plain import plain, words
+
+_MARKS = frozenset("\\`*_[]<>|#&@~")
+_link = re.compile(r"(?i)(?<=\w):(?=/)|(?<=www)\.")  # what a reader's program would make a link of
+_begins = re.compile(r"([-+=]|[0-9]+[.)])")
+
+
+def markdown(document: Row) -> str:
+    """The Markdown report of an edition."""
+    return "\n".join(_lines(document)) + "\n"
+
+
+def _lines(document: Row) -> Iterator[str]:
+    study, analysis = part_of(document, "study"), part_of(document, "analysis")
+    yield f"# {_text(study['title'])}"
+    yield f"\n{_paragraph(study['question'])}"
+    edition = _code(document["edition"])
+    yield f"\nEdition {edition} of plan {_text(study['plan'])}, sealed {_text(study['sealed_at'])}."
+    admitted = f"{_text(study['admitted'])} of {_text(study['slots'])} slots admitted"
+    yield f"Pin {_code(study['pin'])}. Evidence: {_text(study['evidence'])}. {admitted}."
+    yield "\n## Verdicts, and what they do not show\n"
+    for verdict in rows_of(analysis, "verdicts"):
+        descriptive = " (descriptive)" if verdict.get("descriptive") else ""
+        what = f"{_text(named(verdict))}{descriptive}: {_text(verdict.get('says'))}"
+        yield f"- **{_text(words(str(verdict['verdict'])))}**: {what}"
+        yield from (f"  - {_text(line)}" for line in parts.verdict_lines(verdict))
+    yield "\nNot shown, whatever the verdicts:\n"
+    yield from (f"- {_text(sentence)}" for sentence in cast(list[str], document["does_not_prove"]))
+    yield from _claims(document)
+    yield "\n## Effects"
+    yield from _tables(effect_parts.effect_tables(analysis))
+    yield "\n## From scheduled slots to outcomes"
+    yield from _tables(parts.flow_tables(part_of(analysis, "flow")))
+    yield from (f"\n{_text(line)}" for line in parts.exclusion_lines(part_of(analysis, "exclusions")))
+    yield from _amendments(document, analysis)
+    yield "\n## Overhead"
+    yield from _table(parts.overhead_table(part_of(analysis, "overhead")))
+    yield "\n## Gates"
+    yield from _table(parts.gate_table(rows_of(document, "gates")))
+    yield f"\n## Methods\n\n{_paragraph(document['methods'])}\n"
+    yield from (f"- {_text(confound)}" for confound in cast(list[str], study["confounds"]))
+    yield f"\n{_paragraph(study['power'])}"
+    yield f"\n## Check it yourself\n\n{_code('sealkit verify ' + str(document['edition']) + ' --replay')}"
+    yield from _table(parts.provenance(study))
+
+
+def _claims(document: Row) -> Iterator[str]:
+    for stratum in parts.strata(rows_of(document, "claims")):
+        yield f"\n## Claims: {stratum.title}\n"
+        for claim in stratum.claims:
+            why = f" {_text(claim['why'])}." if claim["why"] else ""
+            yield f"- **{_text(words(str(claim['status'])))}**: {_text(claim['text'])}"
+            yield f"  - Does not show: {_text(claim['does_not_show'])}"
+            yield f"  - Needs {_text(claim['needs_text'])}.{why}"
+
+
+def _amendments(document: Row, analysis: Row) -> Iterator[str]:
+    after = part_of(document, "after_amendments")
+    amendments, differing = parts.amendment_tables(rows_of(document, "amendments")), parts.differing_table(after)
+    yield "\n## Amendments"
+    if not amendments:
+        yield "\nNone: plan, code and scenarios are as they were sealed."
+    yield from _tables((*amendments, *([differing] if differing else [])))
+    yield from _tables(effect_parts.amended_tables(analysis, after))
+    yield from (f"\n{_text(line)}" for line in parts.withdrawal_lines(part_of(document, "withdrawn")))
+
+
+def _tables(tables: tuple[Table, ...]) -> Iterator[str]:
+    for table in tables:
+        yield from _table(table)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"\n{_text(table.caption)}\n" if table.caption else ""
+    yield "| " + " | ".join(map(_text, table.heads)) + " |"
+    yield "|" + "|".join("---:" if place in table.right else "---" for place in range(len(table.heads))) + "|"
+    for row in table.rows:
+        yield "| " + " | ".join(map(_text, row)) + " |"
+
+
+def _text(value: object) -> str:
+    """Foreign text that Markdown does not obey: controls spelled out, its marks escaped, no links."""
+    escaped = "".join(f"\\{c}" if c in _MARKS else c for c in plain(str(value)))
+    return _link.sub(lambda found: f"\\{found[0]}", escaped)
+
+
+def _code(value: object) -> str:
+    """Text as code, which ends at a backtick and knows no escapes."""
+    return f"`{plain(str(value)).replace('`', '')}`"
+
+
+def _paragraph(value: object) -> str:
+    """The same at the beginning of a line, where a dash or a number would begin a list."""
+    text = _text(value).lstrip()
+    found = _begins.match(text)
+    return text[: found.end() - 1] + "\\" + text[found.end() - 1 :] if found else text

@@ -1,0 +1,172 @@
+"""The methods paragraph: what was done, in sentences that the journal and the seal alone decide.
+
+Nobody writes these sentences; they are a function of the records, so they cannot say more than happened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import slot_count
+from sealkit.publish.plain import words
+from sealkit.seal.commitment import Seal
+from sealkit.wire.chain import (
+    Amended,
+    Analysed,
+    Attempted,
+    Entry,
+    EpisodeKept,
+    Failed,
+    Looked,
+    Opened,
+    Paused,
+    Recovered,
+    Repaired,
+    Sealed,
+    Withdrawn,
+)
+from sealkit.wire.digest import short
+
+
+@dataclass(slots=True)
+class Course:
+    """What the journal says of the course of a study; fed entry by entry. Counts are of the confirmatory run alone.
+
+    `endings` counts attempts that ended without an episode, `smoke` the episodes of smoke runs; `first_attempt` and
+    `first_look` are places in the journal.
+    """
+
+    sealed: int | None = None
+    first_attempt: int | None = None
+    first_look: int | None = None
+    first_time: str = ""
+    last_time: str = ""
+    opened: int = 0
+    attempts: int = 0
+    episodes: int = 0
+    smoke: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
+    pauses: Counter[str] = field(default_factory=Counter)
+    looks: Counter[str] = field(default_factory=Counter)
+    phases: Counter[str] = field(default_factory=Counter)
+    environments: set[str] = field(default_factory=set)
+    withdrawals: int = 0
+    torn: int = 0
+    behind: int = 0
+
+    def see(self, entry: Entry) -> None:
+        """Take one entry into account."""
+        event = entry.event
+        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Paused)):
+            if event.stage == "confirmatory":
+                self._see_run(entry, event)
+            elif isinstance(event, EpisodeKept):
+                self.smoke += 1
+        elif isinstance(event, Sealed):
+            self.sealed = entry.seq
+        elif isinstance(event, (Looked, Analysed)):
+            self.first_look = entry.seq if self.first_look is None else self.first_look
+            if isinstance(event, Looked):
+                self.looks[event.what] += 1
+        elif isinstance(event, Amended):
+            self.phases[event.phase] += 1
+        elif isinstance(event, Withdrawn):
+            self.withdrawals += 1
+        elif isinstance(event, Repaired):
+            self.torn += 1
+        elif isinstance(event, Recovered):
+            self.behind += 1
+
+    def _see_run(self, entry: Entry, event: Opened | Attempted | EpisodeKept | Failed | Paused) -> None:
+        if isinstance(event, Opened):
+            self.opened += 1
+            self.environments.add(event.environment)
+        elif isinstance(event, Paused):
+            self.pauses[event.reason] += 1
+        else:
+            self.first_time, self.last_time = self.first_time or entry.time, entry.time
+            if isinstance(event, Attempted):
+                self.attempts += 1
+                self.first_attempt = entry.seq if self.first_attempt is None else self.first_attempt
+            elif isinstance(event, EpisodeKept):
+                self.episodes += 1
+            else:
+                self.endings[event.ending] += 1
+
+
+def course_of(entries: Iterable[Entry]) -> Course:
+    """The course that these entries tell."""
+    course = Course()
+    for entry in entries:
+        course.see(entry)
+    return course
+
+
+def methods(spec: Spec, seal: Seal, pin: str, course: Course) -> str:
+    """The methods paragraph of a study that was sealed under `pin`."""
+    return " ".join((*_before(spec, seal, pin, course), *_run(spec, course), *_after(spec, course)))
+
+
+def _before(spec: Spec, seal: Seal, pin: str, course: Course) -> Iterator[str]:
+    yield (
+        f"The plan {spec.id} was sealed on {seal.sealed_at[:10]} at {seal.sealed_at[11:16]} UTC with sealkit "
+        f"{seal.sealkit}, under the pin {short(pin)}; data access at the seal: {words(spec.data_access)}."
+    )
+    piloted, called = seal.pilot.episodes, seal.pilot.calls
+    yield f"Before it, {many(piloted, 'pilot episode')} and {many(called, 'model call')} were recorded."
+    if course.smoke:
+        yield f"Smoke runs left {many(course.smoke, 'episode')}, which are not analysed."
+
+
+def _run(spec: Spec, course: Course) -> Iterator[str]:
+    planned = many(slot_count(spec, "confirmatory"), "slot")
+    ran = f"run in drawn order between {course.first_time} and {course.last_time}" if course.attempts else "never run"
+    yield f"{planned} were planned in blocks of {' and '.join(spec.sample.block_by)}, {ran}."
+    failed = course.endings.total()
+    abandoned = course.attempts - course.episodes - failed
+    parts = [f"{course.episodes} left an episode"]
+    parts += [f"{failed} ended without one ({listed(course.endings)})"] if failed else []
+    parts += [f"{abandoned} were abandoned"] if abandoned else []
+    yield f"Of {many(course.attempts, 'attempt')}, {', '.join(parts)}."
+    if course.opened > 1:
+        yield f"The run was opened {course.opened} times."
+    if course.pauses:
+        yield f"It was paused {many(course.pauses.total(), 'time')} ({listed(course.pauses)})."
+    if course.behind or course.torn:
+        yield (
+            f"After crashes, {many(course.torn, 'torn tail')} of a file were set aside and "
+            f"{many(course.behind, 'entry', 'entries')} of the journal recovered."
+        )
+    if len(course.environments) > 1:
+        yield f"It ran in {len(course.environments)} environments."
+
+
+def _after(spec: Spec, course: Course) -> Iterator[str]:
+    if course.phases:
+        yield f"It was amended {many(course.phases.total(), 'time')} ({listed(course.phases)})."
+    how = f"accepted by {' and '.join(spec.verifiers)}"
+    yield f"An episode was admitted if {how}. Evidence level: {spec.evidence}."
+    if course.first_look is not None:
+        yield (
+            f"Outcomes were first looked at in entry {course.first_look} of the journal, "
+            f"and {many(course.looks.total(), 'look')} were recorded ({listed(course.looks)})."
+        )
+    if course.withdrawals:
+        yield f"{many(course.withdrawals, 'withdrawal')} were recorded."
+
+
+def many(count: int, one: str, several: str = "") -> str:
+    """`count` with its noun.
+
+    >>> many(1, "episode"), many(2, "episode"), many(0, "entry", "entries")
+    ('1 episode', '2 episodes', '0 entries')
+    """
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def listed(counts: Counter[str]) -> str:
+    """Each word with its count."""
+    return ", ".join(f"{words(name)} {count}" for name, count in sorted(counts.items()))

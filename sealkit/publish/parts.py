@@ -1,0 +1,235 @@
+"""The parts of a report, read from `results.json` and nothing else: tables and lines for page and Markdown.
+
+What an effect's parts are is in `effect_parts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from sealkit.publish.plain import interval, number, words
+from sealkit.wire.records import Json
+
+Row: TypeAlias = dict[str, Json]
+STRATA = {
+    "instrument": "validated instrument behaviour",
+    "confirmatory": "preregistered",
+    "descriptive": "descriptive",
+    "unmeasured": "preregistered and unmeasured",
+    "withheld": "withheld",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Heads and rows of text; columns numbered in `right` hold numbers."""
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+
+
+def slim(table: Table) -> Table:
+    """The same table without columns in which no row has anything."""
+    kept = [place for place in range(len(table.heads)) if any(row[place] not in ("", "–") for row in table.rows)]
+    return Table(
+        table.caption,
+        tuple(table.heads[place] for place in kept),
+        tuple(tuple(row[place] for place in kept) for row in table.rows),
+        tuple(new for new, place in enumerate(kept) if place in table.right),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Claims that stand apart from others, each with its needs in words."""
+
+    title: str
+    claims: tuple[Row, ...]
+
+
+def rows_of(record: Row, *path: str) -> list[Row]:
+    """The rows under `path`; none where there is nothing."""
+    value: Json = record
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return cast(list[Row], value) if isinstance(value, list) else []
+
+
+def part_of(record: Row, *path: str) -> Row:
+    """The mapping under `path`; empty where there is none."""
+    value: Json = record
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def named(row: Row) -> str:
+    """A hypothesis, with its metric where it asks of several."""
+    return str(row["hypothesis"]) + (f" on {words(str(row['metric']))}" if row.get("metric") else "")
+
+
+# --- verdicts and claims -------------------------------------------------------------------------
+
+
+def verdict_lines(verdict: Row) -> tuple[str, ...]:
+    """What stands below a verdict: the rule, bounds, robustness, and why it was not estimable."""
+    lines = []
+    if verdict.get("rule"):
+        lines.append(f"Rule: {verdict['rule']}")
+    if verdict.get("why"):
+        lines.append(f"Not estimable: {verdict['why']}")
+    worst, best = str(verdict.get("if_worst")), str(verdict.get("if_best"))
+    if {worst, best} == {verdict["verdict"]}:
+        lines.append("The same with every missing outcome at its worst, and at its best.")
+    else:
+        lines.append(f"With every missing outcome at its worst: {words(worst)}; at its best: {words(best)}.")
+    robustness = verdict.get("robustness")
+    if isinstance(robustness, dict):
+        lines += _robustness(robustness, str(verdict["verdict"]))
+    return tuple(lines)
+
+
+def _robustness(robustness: Row, verdict: str) -> Iterator[str]:
+    tried, same = robustness.get("seeds_tried"), robustness.get("seeds_same")
+    if isinstance(tried, int) and isinstance(same, int) and tried:
+        decides = ", so the seed decides" if robustness.get("seed_decides") else ""
+        yield f"Of {tried} other bootstrap seeds, {same} give this verdict{decides}."
+    for name, called in (("exact_law", "The exact bootstrap law"), ("tango", "Tango's interval")):
+        found = robustness.get(name)
+        if found:
+            yield f"{called} gives {'the same' if found == verdict else words(str(found))}."
+
+
+def strata(claims: Sequence[Row]) -> tuple[Stratum, ...]:
+    """Claims in their strata; those that nothing was measured for, and those held back, each in one of their own."""
+    groups: dict[str, list[Row]] = {}
+    for claim in claims:
+        status = str(claim["status"])
+        stratum = status if status in ("unmeasured", "withheld") else str(claim["stratum"])
+        groups.setdefault(stratum, []).append({**claim, "needs_text": "; ".join(map(_need, rows_of(claim, "needs")))})
+    return tuple(Stratum(STRATA[name], tuple(groups[name])) for name in STRATA if name in groups)
+
+
+def _need(need: Row) -> str:
+    due = " or ".join(map(words, cast(list[str], need["due"])))
+    found = words(str(need["found"])) if need["found"] else "not measured"
+    return f"{named(need)} {due}: found {found}"
+
+
+# --- from slots to outcomes ----------------------------------------------------------------------
+
+
+def flow_tables(flow: Row) -> tuple[Table, ...]:
+    """Scheduled to outcomes, arm by arm, exclusions by origin; and how episodes ended, each kind by itself."""
+    arms = [(name, cast(Row, arm)) for name, arm in flow.items()]
+    origins = sorted({origin for _, arm in arms for origin in part_of(arm, "excluded")})
+    before = ("slots", "attempted", "attempts", "abandoned", "failed", "episodes", "admitted")
+    after = ("errored", "missing", "no_outcome", "outcomes", "counted_as_failure")
+    heads = ("arm", *map(words, before), *(f"excluded: {one}" for one in origins or ["none"]), *map(words, after))
+    rows = tuple(
+        (name, *(number(arm.get(one)) for one in before),
+         *(number(part_of(arm, "excluded").get(one, 0)) for one in origins or ["none"]),
+         *(number(arm.get(one)) for one in after))
+        for name, arm in arms
+    )  # fmt: skip
+    kinds = sorted({kind for _, arm in arms for kind in part_of(arm, "ended")})
+    ends = tuple((name, *(number(part_of(arm, "ended").get(kind, 0)) for kind in kinds)) for name, arm in arms)
+    found = [Table("Slots of each arm, and what became of them", heads, rows, _numbers(heads))]
+    if kinds:
+        ended = ("arm", *map(words, kinds))
+        found.append(Table("How the episodes of each arm ended", ended, ends, _numbers(ended)))
+    return tuple(found)
+
+
+def _numbers(heads: Sequence[str]) -> tuple[int, ...]:
+    return tuple(range(1, len(heads)))
+
+
+def exclusion_lines(exclusions: Row) -> tuple[str, ...]:
+    """The cap on exclusions and what came of it, and whether compared arms lost alike."""
+    lines = []
+    if exclusions.get("cap") is not None:
+        over = cast(list[str], exclusions.get("over_cap") or [])
+        above = f"exceeded in {', '.join(over)}: claims are withheld" if over else "not exceeded"
+        lines.append(f"At most {exclusions['cap']} of an arm's slots may be excluded or errored; {above}.")
+    shares = {"excluded": "excluded or errored", "without": "without an outcome, for whatever reason"}
+    for row in rows_of(exclusions, "imbalance"):
+        what = f"{row.get('arms')}, share of slots {shares[str(row.get('of'))]}"
+        if "not_estimable" in row:
+            lines.append(f"{what}: not estimable, {row['not_estimable']}.")
+            continue
+        (x, n), (y, m) = (cast(list[int], row[side]) for side in ("plus", "minus"))
+        difference = f"{number(row.get('difference'))} ({interval(row)})"
+        lines.append(f"{what}: {x} of {n} against {y} of {m}, difference {difference}.")
+    return tuple(lines)
+
+
+def overhead_table(overhead: Row) -> Table:
+    """Mean and total of every usage measure, arm by arm, over the episodes that have it."""
+    measures = list(dict.fromkeys(name for arm in overhead.values() for name in cast(Row, arm)))
+    kinds = ("n", "mean", "total")
+    heads = ("arm", *(f"{words(name)}, {kind}" for name in measures for kind in kinds))
+    rows = tuple(
+        (name, *(number(part_of(cast(Row, arm), one).get(kind)) for one in measures for kind in kinds))
+        for name, arm in overhead.items()
+    )
+    return Table("", heads, rows, _numbers(heads))
+
+
+# --- what the ruling stands on -------------------------------------------------------------------
+
+
+def gate_table(gates: Sequence[Row]) -> Table:
+    """Every gate of the plan, open or closed, with its evidence."""
+    rows = tuple(
+        ("open" if gate["open"] else "CLOSED", words(str(gate["gate"])), str(gate["meaning"]), str(gate["evidence"]))
+        for gate in gates
+    )
+    return Table("", ("", "gate", "decides that", "evidence"), rows)
+
+
+def amendment_tables(amendments: Sequence[Row]) -> tuple[Table, ...]:
+    """Amendments before the first look, and those after it."""
+    heads = ("number", "made at", "phase", "what changed", "reason", "effect on claims")
+    groups = {"Before the first look at outcomes": False, "After the first look at outcomes": True}
+    tables = []
+    for caption, after in groups.items():
+        rows = tuple(
+            (str(row.get("number")), str(row.get("made_at")), words(str(row.get("phase"))), str(row.get("changed")),
+             str(row.get("reason")), str(row.get("effect")))
+            for row in amendments
+            if bool(row.get("after_look")) is after
+        )  # fmt: skip
+        if rows:
+            tables.append(Table(caption, heads, rows, right=(0,)))
+    return tuple(tables)
+
+
+def differing_table(after: Row) -> Table | None:
+    """Verdicts that amendments could have turned: by the first episodes, or by the code pinned at the look."""
+    rows = tuple(
+        (str(row["source"]), named(row), words(str(row["verdict"])), words(str(row["other"])))
+        for row in rows_of(after, "differing")
+    )
+    if not rows:
+        return None
+    return Table("Verdicts that are others without an amendment", ("without", "hypothesis", "verdict", "then"), rows)
+
+
+def withdrawal_lines(withdrawn: Row) -> tuple[str, ...]:
+    """What the authors withdrew, and why."""
+    return tuple(
+        f"Withdrawn, {'all claims' if name == '*' else f'claim {name}'}: {why}" for name, why in withdrawn.items()
+    )
+
+
+def provenance(study: Row) -> Table:
+    """The digests that this edition hangs on."""
+    names = (
+        "pin", "head", "results", "plan_file", "manifest", "source", "bundle", "sealkit", "environment", "data_access",
+    )  # fmt: skip
+    return Table("", ("what", "value"), tuple((words(name), str(study.get(name))) for name in names))

@@ -1,0 +1,54 @@
+"""How numbers and foreign text are shown to people: rounded once, at the very end, and obeyed by nothing.
+
+>>> number("0.939796123456"), number("0.000000000000"), number("-0.0001"), number(60), number(None)
+('0.940', '0', '−0.000', '60', '–')
+>>> p_value("0.000012"), p_value("0.012")
+('<0.001', '0.012')
+>>> plain("a\\x1b[31mred\\u202e")
+'a\\\\x1b[31mred\\\\u202e'
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from sealkit.wire.records import Json
+
+PLACES = Decimal("0.001")
+
+
+def plain(text: str) -> str:
+    """`text` with every control, bidirectional and unassigned character spelled out, newlines too."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def number(value: Json) -> str:
+    """A number of a record with three places, counts as they are; a dash for what is not there.
+
+    Only what is exactly 0 reads 0.
+    """
+    if value is None or isinstance(value, (bool, list, dict)):
+        return "–"
+    if isinstance(value, int):
+        return str(value)
+    exact = Decimal(value)
+    return f"{exact.quantize(PLACES, ROUND_HALF_EVEN):f}".replace("-", "−") if exact else "0"
+
+
+def p_value(value: Json) -> str:
+    """A p-value; one below the last place shown says so."""
+    if isinstance(value, str) and 0 < Decimal(value) < PLACES:
+        return f"<{PLACES}"
+    return number(value)
+
+
+def interval(row: dict[str, Json]) -> str:
+    """`lower to upper` of a row, or nothing."""
+    if row.get("lower") is None or row.get("upper") is None:
+        return ""
+    return f"{number(row['lower'])} to {number(row['upper'])}"
+
+
+def words(name: str) -> str:
+    """A name as a phrase: `not_shown` reads `not shown`."""
+    return name.replace("_", " ")

@@ -1,0 +1,71 @@
+"""Where a plan stands, from its files alone, and the command that comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sealkit.plan.load import Plan
+from sealkit.plan.slots import slot_count
+from sealkit.run.progress import begin, begin_sealed
+from sealkit.seal.commitment import amendment_name
+from sealkit.seal.history import open_history
+from sealkit.seal.journal import JOURNAL
+from sealkit.seal.sealed import beside, find_drift, open_seal, receipts_folder, study_of
+from sealkit.wire.chain import Amended, Analysed, Withdrawn
+from sealkit.wire.digest import short
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One plan's state in a word or two, facts about it, and what to type next."""
+
+    plan: str
+    state: str
+    facts: tuple[str, ...]
+    next_step: str
+
+
+def status_of(path: Path, plan: Plan) -> Standing:
+    """The standing of one plan; raises as `open_seal` and the journal do if something does not hold."""
+    if not beside(path, "seal.json").exists():
+        return Standing(plan.spec.id, "not sealed", _pilot_facts(path, plan), f"sealkit seal {path}")
+    sealed = open_seal(path)
+    sealed.close()
+    stage, smoke = (begin_sealed(sealed.pins, stage) for stage in ("confirmatory", "smoke"))
+    analysed: str | None = None
+    history = sealed.history()
+    for entry in history.entries():
+        stage.follow(entry)
+        smoke.follow(entry)
+        if isinstance(entry.event, Analysed):
+            analysed = entry.event.results
+        elif isinstance(entry.event, (Amended, Withdrawn)):
+            analysed = None
+    facts = [
+        f"sealed {sealed.seal.sealed_at}, pin {sealed.pin}",
+        f"{stage.episodes} of {stage.index.count} slots have their episode, "
+        f"{sum(stage.abandoned.values())} attempts abandoned; smoke {smoke.episodes} of {smoke.index.count}",
+        f"head {plan.spec.id} {history.head}",
+    ]
+    facts += [f"{amendment_name(one.number)} {one.made_at}, {one.phase}: {one.reason}" for one in sealed.amendments]
+    drift = find_drift(sealed)
+    if drift:
+        facts.append(f"the working tree has drifted from the seal: {drift[0]}{' …' if drift[1:] else ''}")
+    if analysed is not None:
+        facts.append(f"analysed, results {short(analysed)}")
+        return Standing(plan.spec.id, "analysed", tuple(facts), f"sealkit verify {sealed.receipts} --replay")
+    if stage.closed:
+        return Standing(plan.spec.id, "run", tuple(facts), f"sealkit analyse {path}")
+    state = "being run" if stage.episodes else "sealed"
+    return Standing(plan.spec.id, state, tuple(facts), f"sealkit run {path}")
+
+
+def _pilot_facts(path: Path, plan: Plan) -> tuple[str, ...]:
+    folder = receipts_folder(study_of(path), plan) / "pilot"
+    if not (folder / JOURNAL).exists():
+        return (f"{slot_count(plan.spec, 'confirmatory')} slots planned, no pilot",)
+    stage = begin(plan.spec, "pilot")
+    for entry in open_history(folder, inside=study_of(path), first=None).entries():
+        stage.follow(entry)
+    return (f"{slot_count(plan.spec, 'confirmatory')} slots planned, {stage.episodes} pilot episodes",)

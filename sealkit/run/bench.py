@@ -1,0 +1,157 @@
+"""What a stage of a plan is run on: its pin, its journal, and what is trusted of each slot.
+
+The confirmatory and smoke stages stand on a `SealedPlan` and share its journal. A pilot needs no seal: it has
+a journal and a pin of its own, the digest of the plan's canonical parse, which can never pass for a seal's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import sealkit
+from sealkit.agents.scripted import start_scripted
+from sealkit.files import read_if_there
+from sealkit.plan.actors import ReferenceWorld, ScriptedArm
+from sealkit.plan.describe import parts_of_later_engines
+from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.plan.slots import Stage, slot_count
+from sealkit.plan.yaml import MAX_BYTES
+from sealkit.run.play import play
+from sealkit.run.progress import Standing, begin, begin_sealed
+from sealkit.seal.closure import environment, make_closure
+from sealkit.seal.history import History, open_history
+from sealkit.seal.journal import Journal, exclusive
+from sealkit.seal.recovery import begin_or_recover, recover
+from sealkit.seal.sealed import SealedPlan, check_no_drift, declared, open_seal, receipts_folder, study_of
+from sealkit.wire.canon import digest_record, encode_record
+from sealkit.wire.chain import Opened, Slot
+from sealkit.wire.errors import HarnessError, OutOfOrderError, UsageError
+from sealkit.wire.records import Trusted
+from sealkit.world.loader import LoadedWorld, load_world, make_scenario
+from sealkit.world.witness import open_scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One stage of one plan, ready to be run; `open_bench` makes one.
+
+    `scenario_line` gives the line of (family, seed): from the sealed manifest, or for a pilot from the world itself.
+    """
+
+    plan_path: Path
+    study: Path
+    plan: Plan
+    stage: Stage
+    pin: str
+    judge: str
+    folder: Path
+    sealed: SealedPlan | None
+    world: LoadedWorld
+    scenario_line: Callable[[str, int], bytes]
+
+    def trusted(self, slot: Slot) -> Trusted:
+        """What a verifier may rely on for an episode of this slot."""
+        line = self.scenario_line(str(slot["family"]), int(slot["seed"]))
+        return Trusted(pin=self.pin, judge=self.judge, slot=slot, scenario=line)
+
+    def play(self, slot: Slot) -> bytes:
+        """The episode of this slot."""
+        arm = self.plan.spec.factors.arm[str(slot["arm"])]
+        if not isinstance(arm, ScriptedArm):
+            raise UsageError("no scripted agent", where=self.plan.where("factors", "arm", str(slot["arm"])))
+        trusted = self.trusted(slot)
+        agent, reads_truth = start_scripted(self.world, arm.scripted, open_scenario(trusted.scenario))
+        return play(self.world, agent, trusted, reads_truth=reads_truth)
+
+    def history(self) -> History:
+        """The stage's journal and episodes, to be read and checked."""
+        if self.sealed is not None:
+            return self.sealed.history()
+        return open_history(self.folder, inside=self.study, first=None)
+
+    def begin(self) -> Standing:
+        """Where the stage stands before its first entry."""
+        if self.sealed is not None:
+            return begin_sealed(self.sealed.pins, self.stage)
+        return begin(self.plan.spec, self.stage)
+
+    def opened(self) -> Opened:
+        """The entry that says that a run begins or goes on here."""
+        here = digest_record(environment())
+        return Opened(stage=self.stage, pin=self.pin, sealkit=sealkit.__version__, environment=here)
+
+    @contextmanager
+    def writing(self, now: datetime) -> Iterator[Journal]:
+        """The stage's journal, recovered from a crash if need be; nobody else writes it meanwhile."""
+        if self.stage == "pilot":
+            self.folder.mkdir(parents=True, exist_ok=True)
+        with exclusive(self.folder, inside=self.study):
+            if self.stage == "pilot":
+                yield begin_or_recover(self.folder, self.opened(), inside=self.study, now=now)
+            else:
+                recover(self.folder, inside=self.study, now=now)
+                yield Journal.open(self.folder, inside=self.study)
+
+
+def open_bench(plan_path: Path, stage: Stage) -> Bench:
+    """The bench of `stage`, everything checked that a run rests on.
+
+    `UsageError` if the plan has no such stage, or uses a part that this sealkit cannot run; for a sealed stage
+    `OutOfOrderError` without a seal and `UntrustedError` with a broken one or on drift.
+    """
+    bench = _pilot_bench(plan_path) if stage == "pilot" else _sealed_bench(plan_path, stage)
+    later = parts_of_later_engines(bench.plan)
+    if later:
+        what = "\n  ".join(later)
+        raise UsageError(f"this sealkit can seal, but not yet run:\n  {what}", where=str(plan_path))
+    return bench
+
+
+def _sealed_bench(plan_path: Path, stage: Stage) -> Bench:
+    sealed = open_seal(plan_path)
+    _check_stage(sealed.plan, stage)
+    check_no_drift(sealed)
+    return Bench(
+        plan_path=plan_path, study=sealed.study, plan=sealed.plan, stage=stage, pin=sealed.latest.pin,
+        judge=sealed.judge, folder=sealed.receipts, sealed=sealed, world=_world(sealed.study, sealed.plan),
+        scenario_line=sealed.manifest.line,
+    )  # fmt: skip
+
+
+def _pilot_bench(plan_path: Path) -> Bench:
+    study = study_of(plan_path)
+    data = read_if_there(plan_path, inside=study, limit=MAX_BYTES)
+    if data is None:
+        raise UsageError("there is no such plan", where=str(plan_path))
+    plan = open_plan_bytes(data, str(plan_path))
+    _check_stage(plan, "pilot")
+    if plan_path.with_suffix(".seal.json").exists():
+        raise OutOfOrderError("the plan is sealed; a pilot comes before", where=str(plan_path))
+    world = _world(study, plan)
+    params = plan.spec.world.params if isinstance(plan.spec.world, ReferenceWorld) else {}
+    judge = make_closure(study, declared(plan.spec)).tree(str(plan.spec.judge)).root
+
+    def line(family: str, seed: int) -> bytes:
+        return encode_record(make_scenario(world, family, seed, params))
+
+    return Bench(
+        plan_path=plan_path, study=study, plan=plan, stage="pilot", pin=plan.digest, judge=judge,
+        folder=receipts_folder(study, plan) / "pilot", sealed=None, world=world, scenario_line=line,
+    )  # fmt: skip
+
+
+def _world(study: Path, plan: Plan) -> LoadedWorld:
+    if not isinstance(plan.spec.world, ReferenceWorld):
+        raise UsageError("this sealkit can seal, but not yet run, an external world", where=plan.where("world"))
+    return load_world(study, plan.spec.world.name)
+
+
+def _check_stage(plan: Plan, stage: Stage) -> None:
+    if not slot_count(plan.spec, stage):
+        raise UsageError(f"the plan has no {stage} stage", where=plan.where("sample"), remedy=f"declare sample.{stage}")
+    if plan.spec.judge is None:
+        raise HarnessError("this sealkit cannot yet run a plan without a judge", where=plan.where("judge"))

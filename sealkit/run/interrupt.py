@@ -1,0 +1,64 @@
+"""Ctrl-C between records, never inside one: what is being written is finished first.
+
+with interrupts() as ctrl_c:
+    with ctrl_c.held():
+        ...                     # Ctrl-C waits for the end of this block
+    ...                         # here it raises KeyboardInterrupt at once
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Interrupts:
+    """Knows whether Ctrl-C came, and whether it may interrupt now; `interrupts` makes one."""
+
+    def __init__(self) -> None:
+        self._holding = self._came = False
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        """What the signal calls."""
+        if not self._holding:
+            raise KeyboardInterrupt
+        self._came = True
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Ctrl-C that comes inside is raised at the end."""
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+        if self._came:
+            self._came = False
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupts() -> Iterator[Interrupts]:
+    """Ctrl-C is as `Interrupts` says meanwhile; outside the main thread, which no signal reaches, nothing changes."""
+    heard = Interrupts()
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+    before = signal.signal(signal.SIGINT, heard.hear)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes that are started inside never hear Ctrl-C, not even while they import: the parent says when to stop."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,194 @@
+"""What a journal says of a stage so far: which slots have their episode, which were tried, which are given up.
+
+    history → Standing → what is left to run
+
+Everything is re-derived from the entries, so a run that was killed knows as much as one that was not. An amendment's
+entry changes what is left: the slots are those of its plan; blocks that it supersedes are run again; a smoke run
+begins anew; slots that were given up are tried again, unless somebody has looked at outcomes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import Stage, grid, slot_count, slots
+from sealkit.seal.in_force import LOOKED
+from sealkit.seal.pins import Pinned
+from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Paused
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.records import Level
+
+ERRORS_IN_A_ROW = "errors_in_a_row"
+
+
+class SlotIndex:
+    """Numbers the slots of a stage in plan order, so that what is known of each takes bytes and not a key."""
+
+    def __init__(self, spec: Spec, stage: Stage) -> None:
+        self.count = slot_count(spec, stage)
+        self._places: list[tuple[str, dict[Level, int]]] = [
+            (name, {level: place for place, level in enumerate(levels)}) for name, levels in grid(spec, stage).items()
+        ]
+
+    def __call__(self, slot: Mapping[str, Level], *, where: str = "") -> int:
+        """The slot's number; `UntrustedError` naming `where` if the plan has no such slot."""
+        number = self.find(slot)
+        if number is None:
+            raise UntrustedError(f"evidence: the plan has no slot {dict(slot)!a}", where=where)
+        return number
+
+    def find(self, slot: Mapping[str, Level]) -> int | None:
+        """The slot's number; None if the plan has no such slot."""
+        number = 0
+        try:
+            for name, places in self._places:
+                number = number * len(places) + places[slot[name]]
+        except KeyError:
+            return None
+        return number if len(slot) == len(self._places) else None
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where one stage stands; the arrays hold one number a slot, in plan order.
+
+    What no run can have written is refused: an outcome without its attempt, an attempt after the slot's episode,
+    a second episode, counts at the end that are not those of the entries.
+    """
+
+    index: SlotIndex
+    stage: Stage
+    kept: bytearray
+    under_way: bytearray  # 1 from an attempt to its outcome
+    tried: array[int]
+    failed: array[int]
+    abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
+    closed: bool = False
+    in_a_row: list[int] = field(default_factory=list)  # slots of the failures since the last episode
+    amendments: Sequence[Pinned] = ()
+
+    @property
+    def episodes(self) -> int:
+        """How many slots have their episode."""
+        return self.kept.count(1)
+
+    def follow(self, entry: Entry) -> None:
+        """Take one more entry into account; `UntrustedError` if no run can have written it here."""
+        event = entry.event
+        if isinstance(event, (Attempted, EpisodeKept, Failed)) and event.stage == self.stage:
+            if self.closed:
+                raise _refuse(entry, "an attempt or its outcome after the run was closed")
+            number = self.index(event.slot, where=_place(entry))
+            if isinstance(event, Attempted):
+                self._follow_attempt(entry, event, number)
+            else:
+                self._follow_outcome(entry, event, number)
+        elif isinstance(event, Closed) and event.stage == self.stage:
+            self._follow_end(entry, event)
+        elif isinstance(event, Paused) and event.stage == self.stage:
+            self._forgive(event)
+        elif isinstance(event, Amended):
+            self._amend(entry, event)
+
+    def _amend(self, entry: Entry, event: Amended) -> None:
+        """From here on slots are those of the amended plan, and what it supersedes has no episode."""
+        if not 0 < event.number <= len(self.amendments):
+            raise _refuse(entry, f"there is no amendment {event.number}")
+        pinned = self.amendments[event.number - 1]
+        before, self.index = self.index, SlotIndex(pinned.plan.spec, self.stage)
+        kept, tried, failed = self.kept, self.tried, self.failed
+        self.kept, self.under_way = bytearray(self.index.count), bytearray(self.index.count)
+        self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
+        self.in_a_row.clear()
+        if self.stage != "confirmatory":
+            self.abandoned.clear()
+            self.closed = False
+            return
+        for number, slot in enumerate(slots(pinned.plan.spec, self.stage)):
+            old = before.find(slot)
+            if old is None:
+                continue
+            self.tried[number] = tried[old]
+            if pinned.supersedes(slot):
+                continue
+            self.kept[number] = kept[old]
+            self.failed[number] = failed[old] if event.phase in LOOKED else 0
+        self.closed = self.closed and self.episodes + self._given_up() == self.index.count
+
+    def _given_up(self) -> int:
+        return sum(not kept and failed > 0 for kept, failed in zip(self.kept, self.failed, strict=True))
+
+    def _follow_attempt(self, entry: Entry, event: Attempted, number: int) -> None:
+        if self.kept[number]:
+            raise _refuse(entry, f"slot {event.slot} has an episode already; the first completed attempt counts")
+        if event.attempt != self.tried[number] + 1:
+            raise _refuse(entry, f"found attempt {event.attempt} at slot {event.slot}, due {self.tried[number] + 1}")
+        self.tried[number] += 1
+        self.under_way[number] = 1
+        arm = str(event.slot["arm"])
+        self.abandoned[arm] = self.abandoned.get(arm, 0) + 1
+
+    def _follow_outcome(self, entry: Entry, event: EpisodeKept | Failed, number: int) -> None:
+        if self.kept[number]:
+            raise _refuse(entry, f"slot {event.slot} has an episode already; the first completed attempt counts")
+        if not self.under_way[number] or event.attempt != self.tried[number]:
+            raise _refuse(entry, f"the outcome of attempt {event.attempt} at slot {event.slot}, which is not under way")
+        self.under_way[number] = 0
+        self.abandoned[str(event.slot["arm"])] -= 1
+        if isinstance(event, EpisodeKept):
+            self.kept[number] = 1
+            self.in_a_row.clear()
+        else:
+            self.failed[number] += 1
+            self.in_a_row.append(number)
+
+    def _follow_end(self, entry: Entry, event: Closed) -> None:
+        slots, episodes, abandoned = self.index.count, self.episodes, sum(self.abandoned.values())
+        said = (event.slots, event.episodes, event.abandoned, event.missing)
+        due = (slots, episodes, abandoned, slots - episodes)
+        if said != due:
+            words = "closed with {} slots, {} episodes, {} abandoned attempts and {} missing"
+            raise _refuse(entry, f"found {words.format(*said)}, due {words.format(*due)}")
+        self.closed = True
+
+    def _forgive(self, event: Paused) -> None:
+        """A pause finalises nothing: the failures that led to it are not held against their slots."""
+        if event.reason == ERRORS_IN_A_ROW:
+            for number in self.in_a_row:
+                self.failed[number] -= 1
+        self.in_a_row.clear()
+
+
+def _place(entry: Entry) -> str:
+    return f"journal.jsonl entry {entry.seq}"
+
+
+def _refuse(entry: Entry, what: str) -> UntrustedError:
+    return UntrustedError(f"evidence: {what}", where=_place(entry), remedy="no run writes this")
+
+
+def begin(spec: Spec, stage: Stage, amendments: Sequence[Pinned] = ()) -> Standing:
+    """Where `stage` of this plan stands before its first entry; of a sealed one `begin_sealed` says it."""
+    index = SlotIndex(spec, stage)
+    nothing = bytearray(index.count)
+    zeros = _zeros(index.count)
+    return Standing(index, stage, nothing, nothing[:], zeros, zeros[:], amendments=amendments)
+
+
+def begin_sealed(pins: Sequence[Pinned], stage: Stage) -> Standing:
+    """Where `stage` of a sealed plan stands before its first entry."""
+    return begin(pins[0].plan.spec, stage, pins[1:])
+
+
+def follow_all(state: Standing, entries: Iterable[Entry]) -> Standing:
+    """`state` after `entries`; `UntrustedError` for entries that no run can have written."""
+    for entry in entries:
+        state.follow(entry)
+    return state
+
+
+def _zeros(count: int) -> array[int]:
+    return array("I", bytes(4 * count))

@@ -1,0 +1,172 @@
+"""What each claim of a plan stands on, and what an amendment does to it.
+
+A claim stands on its own entry, on the hypotheses that it needs, on every effect that their rules read, and on the
+metric, population, method and readings behind each of these. It also stands on what all of a study stands on:
+question, world, models, factors, sample, how evidence is checked and judged, the correction for multiplicity, the
+gates. It does not stand on what is only reported, nor on title, confounds, power and rights.
+
+The rule (docs/decisions/0008):
+
+    before the first look   a protected change is allowed and listed; claims stay as they are, and say so
+    after it                a claim that stands on something that changed, in either plan, is exploratory;
+                            ruling code: the code of both pins rules, and where verdicts differ, exploratory;
+                            blocks run again: where the old episodes would give another verdict, exploratory
+    at any time             harness: results are also reported for each pin under which episodes ran
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias, cast
+
+from sealkit.plan.analysis import Difference, PlusMinus, Ratio, Single
+from sealkit.plan.load import Plan
+from sealkit.plan.questions import questions
+from sealkit.plan.ruling import Claim, Need
+from sealkit.plan.schema import Spec
+from sealkit.seal.commitment import Changed
+from sealkit.seal.in_force import LOOKED
+from sealkit.wire.canon import decode_value, encode_value
+from sealkit.wire.chain import Phase
+from sealkit.wire.records import Count, Json
+
+# What every claim stands on. The rest are mappings, of which a claim stands on the entries that it uses.
+WHOLE: Final = (
+    "question", "data_access", "world", "evidence", "verifiers", "judge", "models", "factors", "sample", "multiplicity",
+    "gates",
+)  # fmt: skip
+Element: TypeAlias = tuple[str, str]  # section, and the name of an entry in it; empty for the whole section
+
+
+def foundations(spec: Spec, claim_name: str) -> frozenset[Element]:
+    """Everything in the plan that the claim stands on; empty if the plan has no such claim."""
+    claim = spec.claims.get(claim_name)
+    if claim is None:
+        return frozenset()
+    found = {("claims", claim_name), *((section, "") for section in WHOLE)}
+    for need in _needs(claim):
+        found |= set(_under_need(spec, need))
+    return frozenset(found)
+
+
+def moved_under_claims(before: Plan, after: Plan) -> dict[str, tuple[str, ...]]:
+    """For each claim of either plan that stands on something that changed: what that is, such as `effects.dc`."""
+    then, now = _parse(before), _parse(after)
+    moved: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys((*before.spec.claims, *after.spec.claims)):
+        under = foundations(before.spec, name) | foundations(after.spec, name)
+        found = tuple(sorted(_spell(one) for one in under if _value(then, one) != _value(now, one)))
+        if found:
+            moved[name] = found
+    return moved
+
+
+def _needs(claim: Claim) -> tuple[Need, ...]:
+    return (claim.needs,) if isinstance(claim.needs, Need) else claim.needs
+
+
+def _under_need(spec: Spec, need: Need) -> Iterator[Element]:
+    yield "hypotheses", need.hypothesis
+    for question in questions(spec, need.hypothesis):
+        if need.metric in (None, question.metric):
+            for effect, metric in question.metrics.items():
+                yield from _under_effect(spec, effect)
+                yield from _under_metric(spec, metric)
+
+
+def _under_effect(spec: Spec, name: str) -> Iterator[Element]:
+    effect = spec.effects[name]
+    yield "effects", name
+    yield "methods", effect.method
+    if isinstance(effect, Difference):
+        for part in effect.difference.split(" - "):
+            yield from _under_effect(spec, part)
+        return
+    yield "populations", effect.population
+    sides = (
+        (effect.of,)
+        if isinstance(effect, Single)
+        else (effect.plus, effect.minus)
+        if isinstance(effect, PlusMinus)
+        else ()
+    )
+    yield from (("readings", factor) for side in sides for factor in side if factor in spec.readings)
+
+
+def _under_metric(spec: Spec, name: str) -> Iterator[Element]:
+    metric = spec.metrics[name]
+    yield "metrics", name
+    if isinstance(metric, Ratio):
+        yield from _under_metric(spec, metric.of)
+        yield from _under_metric(spec, metric.over)
+    elif metric.read_by is not None:
+        yield "readings", metric.read_by
+
+
+def _parse(plan: Plan) -> Mapping[str, Json]:
+    return cast(dict[str, Json], decode_value(plan.canonical))
+
+
+def _value(parse: Mapping[str, Json], element: Element) -> bytes | None:
+    """The canonical bytes of what stands there: Python would take true for 1."""
+    section, name = element
+    if section not in parse:
+        return None
+    value = parse[section]
+    if name:
+        entries = cast(dict[str, Json], value)
+        if name not in entries:
+            return None
+        value = entries[name]
+    return encode_value(value)
+
+
+def _spell(element: Element) -> str:
+    return f"{element[0]}.{element[1]}" if element[1] else element[0]
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+def effect_on_claims(before: Plan, after: Plan, changed: Changed, phase: Phase, blocks: Count) -> tuple[str, ...]:
+    """What becomes of the claims, in sentences: a function of what changed and of the phase alone."""
+    looked = phase in LOOKED
+    says = list(_of_protected(before, after, changed, phase))
+    if changed.ruling and looked:
+        says.append(
+            "ruling code changed after the first look: the analysis is made with the code of both pins, "
+            "and a claim whose verdicts differ is exploratory"
+        )
+    elif changed.ruling:
+        says.append("ruling code changed before the first look: the judge of the last pin measures every episode")
+    if changed.harness and phase not in ("before_any_episode", "after_smoke"):
+        says.append("the harness changed after the first confirmatory attempt: results are also reported for each pin")
+    if blocks:
+        says.append(
+            f"{blocks} blocks are run again in every arm, chosen without outcomes: the old episodes stay, "
+            "and a sensitivity analysis puts them in the place of the new ones"
+        )
+    if blocks and looked:
+        says.append("blocks are run again after the first look: a claim to which the old episodes would give another "
+                    "verdict is exploratory")  # fmt: skip
+    return tuple(says) or ("claims stay as they are",)
+
+
+def _of_protected(before: Plan, after: Plan, changed: Changed, phase: Phase) -> Iterator[str]:
+    if not changed.protected:
+        return
+    sections = ", ".join(changed.protected)
+    if phase not in LOOKED:
+        when = ", after the first confirmatory attempt" if phase == "after_first_episode" else ""
+        yield f"{sections} changed before the first look{when}: claims stay confirmatory, and say so"
+        return
+    moved = moved_under_claims(before, after)
+    for name, why in moved.items():
+        if name in after.spec.claims:
+            yield f"claim {name} is exploratory: after the first look, what it stands on changed: {', '.join(why)}"
+    for kind, old, new in (
+        ("claim", before.spec.claims, after.spec.claims), ("hypothesis", before.spec.hypotheses, after.spec.hypotheses)
+    ):  # fmt: skip
+        yield from (f"{kind} {name} was dropped after the first look" for name in old if name not in new)
+    if not moved:
+        yield f"{sections} changed after the first look: no claim stands on what changed, claims stay as they are"

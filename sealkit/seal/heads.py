@@ -1,0 +1,137 @@
+"""Heads of journals that stand outside the folder they belong to, and so hold its history in place.
+
+A journal is consistent with itself however often it is written anew. Only a head that was noted elsewhere shows
+an older copy or another past: after N entries, the last had this digest. Three such places are read here:
+
+    what this machine saw before    `KnownHeads`, as `known_hosts` does for machines: by plan id and by seal
+    the command line                `--expect N:sha256:…`
+    CHANGELOG_AFTER_SEAL.md         lines `head PLAN-ID N:sha256:…`
+
+>>> digest = "sha256:" + "0" * 64
+>>> [anchor.count for anchor in quoted_heads(f"On Monday:\\n\\n- `head v1 12:{digest}`\\n", plan="v1", source="CHANGELOG")]
+[12]
+
+Each gives an `Anchor`, and `seal.history` refuses a journal that does not meet it.
+"""  # noqa: E501 - a line of such a file is as long as it is
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sealkit.files import read_if_there, replace_file
+from sealkit.seal.history import Anchor
+from sealkit.seal.journal import utc
+from sealkit.wire.canon import decode_record, encode_record
+from sealkit.wire.chain import JournalHead, is_time, parse_head
+from sealkit.wire.digest import parse_digest, short
+from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
+from sealkit.wire.records import Count, Record
+
+_MAX_KNOWN = 16 * 1024 * 1024
+_quote = re.compile(r"\s*(?:[-*] +)?`?head +(\S+) +([^`\s]+)`?\s*\Z").match
+
+
+class KnownHead(Record, frozen=True, tag_field="type", tag="sealkit/known-head/v1"):
+    """The furthest head of one seal's journal that this machine has seen, and when."""
+
+    plan: str
+    pin: str
+    count: Count
+    digest: str
+    seen: str
+
+    def anchor(self) -> Anchor:
+        """What a journal of this seal must meet."""
+        return Anchor(self.count, self.digest, f"this machine, which saw it on {self.seen[:10]},")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHeads:
+    """The heads that this machine remembers, in the file `path`: one canonical `KnownHead` a line."""
+
+    path: Path
+
+    def recall(self, pin: str) -> KnownHead | None:
+        """The furthest head seen of the seal `pin`; None if it was never seen."""
+        return next((known for known in self._read() if known.pin == pin), None)
+
+    def other_seals(self, plan: str, pin: str) -> tuple[KnownHead, ...]:
+        """What was seen of plans of the same id under other seals than `pin`: a second seal, or a namesake."""
+        return tuple(known for known in self._read() if known.plan == plan and known.pin != pin)
+
+    def remember(self, *, plan: str, pin: str, head: JournalHead, now: datetime) -> None:
+        """`head`, of a journal that was checked, is remembered if it is further than what was.
+
+        `UntrustedError` if another digest is remembered at the same place.
+        """
+        if head.digest is None:
+            return
+        with self._locked():
+            known = {one.pin: one for one in self._read()}
+            before = known.get(pin)
+            if before is not None and before.count == head.count and before.digest != head.digest:
+                what = f"remembers {short(before.digest)} after {head.count} entries, not {short(head.digest)}"
+                raise UntrustedError(what, where=str(self.path), remedy="the journal was written anew")
+            if before is not None and before.count >= head.count:
+                return
+            known[pin] = KnownHead(plan=plan, pin=pin, count=head.count, digest=head.digest, seen=utc(now))
+            lines = sorted(encode_record(one) + b"\n" for one in known.values())
+            replace_file(self.path, b"".join(lines))
+
+    def _read(self) -> Iterator[KnownHead]:
+        raw = read_if_there(self.path, inside=self.path.parent, limit=_MAX_KNOWN) or b""
+        for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
+            where = f"{self.path}:{number}"
+            known = decode_record(line, KnownHead, where=where)
+            parse_digest(known.digest, where=where)
+            if not is_time(known.seen):
+                raise MalformedError(f"found {known.seen!a}, due a time", where=where)
+            yield known
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def known_heads(environ: Mapping[str, str]) -> KnownHeads:
+    """This user's: `$XDG_STATE_HOME/sealkit/known_heads`, else `~/.local/state/sealkit/known_heads`."""
+    state = environ.get("XDG_STATE_HOME", "")
+    folder = Path(state) if os.path.isabs(state) else Path(environ.get("HOME", "~")).expanduser() / ".local" / "state"
+    return KnownHeads(folder / "sealkit" / "known_heads")
+
+
+def parse_expect(text: str) -> Anchor:
+    """What `--expect N:sha256:…` asks for; `UsageError` if it is not written so."""
+    try:
+        count, digest = parse_head(text, where="--expect")
+    except MalformedError as error:
+        raise UsageError(error.what, where=error.where, remedy="copy a head as `sealkit status` prints it") from error
+    return Anchor(count, digest, "--expect")
+
+
+def quoted_heads(text: str, *, plan: str, source: str) -> tuple[Anchor, ...]:
+    """The heads that lines `head PLAN-ID N:sha256:…` of `text` quote for `plan`; `source` names the text.
+
+    `MalformedError` naming the line if it quotes a head for this plan in another form.
+    """
+    anchors = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        match = _quote(line)
+        if match is not None and match[1] == plan:
+            where = f"{source}:{number}"
+            count, digest = parse_head(match[2], where=where)
+            anchors.append(Anchor(count, digest, where))
+    return tuple(anchors)

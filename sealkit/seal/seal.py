@@ -1,0 +1,149 @@
+"""Makes a seal: commits to a plan and to everything that it depends on, before any confirmatory call.
+
+`make_seal` writes manifest and archive, then the seal, where no seal was, and last the journal's first entry. A
+crash before the seal leaves none, and the next call starts over; a crash after it leaves a seal whose first entry
+the next call writes. There is never half a seal, and never a second one: a change is an amendment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import sealkit
+from sealkit.files import create_file, open_safely, read_if_there
+from sealkit.plan.actors import ExternalWorld
+from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.plan.schema import Spec
+from sealkit.plan.yaml import MAX_BYTES
+from sealkit.seal.archive import write_archive
+from sealkit.seal.closure import make_closure
+from sealkit.seal.commitment import PilotSeal, PlanSeal, Seal, SourceSeal
+from sealkit.seal.history import open_history
+from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, exclusive, utc
+from sealkit.seal.manifest import planned_keys, write_manifest
+from sealkit.seal.places import beside, declared, plan_entry, receipts_folder, study_of
+from sealkit.seal.recovery import begin_or_recover
+from sealkit.seal.sealed import SealedPlan, open_seal
+from sealkit.wire.canon import encode_record
+from sealkit.wire.chain import EpisodeKept
+from sealkit.wire.errors import OutOfOrderError, UsageError
+from sealkit.wire.records import Scenario
+from sealkit.world.loader import load_world, make_scenario
+
+
+def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
+    """The plan is sealed, on disk, and its journal begun, after this.
+
+    Completes what a crash cut off. `OutOfOrderError` if the plan is sealed already, or if there are receipts.
+    """
+    study = study_of(plan_path)
+    plan = read_plan(plan_path, study)
+    with exclusive(plan_path.parent, inside=study):
+        if os.path.lexists(beside(plan_path, "seal.json")):
+            return _complete(plan_path, plan, now)
+        _refuse_receipts(study, plan)
+        _write(plan_path, study, plan, now)
+        sealed = open_seal(plan_path, parsed=plan)
+        begin_or_recover(sealed.receipts, sealed.first, inside=study, now=now)
+    return sealed
+
+
+def _write(plan_path: Path, study: Path, plan: Plan, now: datetime) -> None:
+    closure = make_closure(study, declared(plan.spec))
+    plan_seal = seal_of_plan(plan_path, study, plan)
+    manifest = write_manifest(beside(plan_path, "manifest.jsonl"), planned_scenarios(study, plan.spec))
+    archive = beside(plan_path, "source.tar")
+    digest, size = write_archive(archive, closure, plan_entry(plan_seal), study=study)
+    seal = Seal(
+        plan=plan_seal,
+        closure=closure,
+        manifest=manifest,
+        source=SourceSeal(digest=digest, size=size),
+        sealkit=sealkit.__version__,
+        sealed_at=utc(now),
+        data_access=plan.spec.data_access,
+        pilot=_pilot(study, plan),
+        key_id=None,
+        time_authority=None,
+    )
+    path = beside(plan_path, "seal.json")
+    try:
+        create_file(path, encode_record(seal) + b"\n")
+    except FileExistsError:
+        raise _sealed_already(path) from None
+
+
+def seal_of_plan(plan_path: Path, study: Path, plan: Plan) -> PlanSeal:
+    """What a seal or an amendment says of the plan."""
+    return PlanSeal(
+        path=plan_path.relative_to(study).as_posix(),
+        id=plan.spec.id,
+        file=plan.file_digest,
+        size=len(plan.data),
+        canonical=plan.digest,
+        sections=dict(plan.sections),
+    )
+
+
+def planned_scenarios(study: Path, spec: Spec) -> Iterator[Scenario]:
+    """Every scenario that the plan runs at any stage, as the world of the working tree makes it."""
+    if isinstance(spec.world, ExternalWorld):
+        return  # an external world fixes its own scenarios; sealkit has none to commit to
+    world = load_world(study, spec.world.name)
+    for family, seed in planned_keys(spec):
+        yield make_scenario(world, family, seed, spec.world.params)
+
+
+def _pilot(study: Path, plan: Plan) -> PilotSeal:
+    """What the pilot's journal holds, checked to its end."""
+    folder = receipts_folder(study, plan) / "pilot"
+    if not (folder / JOURNAL).exists():
+        return PilotSeal(episodes=0, calls=0, head=None)
+    history = open_history(folder, inside=study, first=None)
+    episodes = sum(isinstance(entry.event, EpisodeKept) for entry in history.entries())
+    return PilotSeal(episodes=episodes, calls=_count_lines(folder / "calls.jsonl", study), head=str(history.head))
+
+
+def _count_lines(path: Path, study: Path) -> int:
+    try:
+        with open(open_safely(path, inside=study), "rb") as file:
+            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+    except FileNotFoundError:
+        return 0
+
+
+def _refuse_receipts(study: Path, plan: Plan) -> None:
+    folder = receipts_folder(study, plan)
+    for name in (JOURNAL, HEAD, EPISODES):
+        path = folder / name
+        if os.path.lexists(path) and path.lstat().st_size:
+            raise OutOfOrderError(
+                f"there are receipts under the id {plan.spec.id}, but no seal",
+                where=str(path),
+                remedy="give the plan another id, or put its seal back",
+            )
+
+
+def _complete(plan_path: Path, plan: Plan, now: datetime) -> SealedPlan:
+    """The seal that is there, if its journal lacks the first entry; else the plan is sealed already."""
+    if os.path.lexists(receipts_folder(study_of(plan_path), plan) / HEAD):
+        raise _sealed_already(beside(plan_path, "seal.json"))
+    sealed = open_seal(plan_path, parsed=plan)
+    begin_or_recover(sealed.receipts, sealed.first, inside=sealed.study, now=now)
+    return sealed
+
+
+def _sealed_already(path: Path) -> OutOfOrderError:
+    remedy = "a change after the seal is recorded with `sealkit amend`"
+    return OutOfOrderError("the plan is sealed already", where=str(path), remedy=remedy)
+
+
+def read_plan(plan_path: Path, study: Path) -> Plan:
+    """The plan in the working tree, checked; `UsageError` if there is none."""
+    data = read_if_there(plan_path, inside=study, limit=MAX_BYTES)
+    if data is None:
+        raise UsageError("there is no such plan", where=str(plan_path))
+    return open_plan_bytes(data, str(plan_path))

@@ -1,0 +1,1 @@
+"""Runs verifiers and judges over recorded episodes; nothing here trusts the folder that it reads."""

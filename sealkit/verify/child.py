@@ -1,0 +1,142 @@
+"""The far side of a replay: runs the sealed world and judge, and answers in canonical JSON lines.
+
+It lives in the sealed source, is started by `verify.sandbox`, and speaks one request, one answer. Each is a JSON
+line; lines of a study travel as they are, each on a line of its own behind it, under the names in `raw`:
+
+    {"op": "load", "judge": "worlds/house/judge", "world": "house"}     → {"measures": ["success", …]}
+    {"op": "rerun", "pin": …, "judge": …, "slot": {…}, "acts": [[action, calls], …], "ended": …, "why": …,
+     "raw": ["scenario"]}                                                → {"raw": ["episode"]}
+    {"op": "play", "agent": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["scenario"]}   → {"raw": ["episode"]}
+    {"op": "judge", "raw": ["episode", "scenario"]}                      → {"measures": {…}}
+    {"op": "scenario", "family": …, "params": {…}, "seed": …}            → {"raw": ["scenario"]}
+    {"op": "check", "verifier": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["episode", "scenario"]}
+                                                                         → a verdict
+
+What goes wrong in the study's own code is answered as {"error": "…"}; the process goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, cast
+
+import msgspec
+
+from sealkit.agents.scripted import start_scripted
+from sealkit.run.play import play
+from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
+from sealkit.wire.errors import SealkitError
+from sealkit.wire.records import Action, Episode, Json, Level, Scenario, Trusted
+from sealkit.world.loader import LoadedWorld, asks_for_rerun, load_judge, load_verifier, load_world, make_scenario
+from sealkit.world.sdk import Judge
+from sealkit.world.witness import rerun
+
+Request: TypeAlias = dict[str, Json]
+Raw: TypeAlias = dict[str, bytes]
+
+
+class Child:
+    """What the child has loaded."""
+
+    def __init__(self, source: Path) -> None:
+        self.source = source
+        self.world: LoadedWorld | None = None
+        self.judge: Judge | None = None
+
+    def answer(self, request: Request, raw: Raw) -> tuple[Json, Raw]:
+        """The answer to one request, and the lines that go with it."""
+        op = request["op"]
+        if op == "load":
+            return self._load(str(request["world"]), str(request["judge"])), {}
+        if op == "rerun":
+            return {}, {"episode": self._rerun(request, raw)}
+        if op == "play":
+            return {}, {"episode": self._play(str(request["agent"]), _trusted(request, raw))}
+        if op == "judge":
+            return self._judge(raw), {}
+        if op == "scenario":
+            return {}, {"scenario": self._scenario(request)}
+        if op == "check":
+            return self._check(request, raw), {}
+        return {"error": f"no operation {op!r}"}, {}
+
+    def _load(self, world: str, judge: str) -> Json:
+        self.world = load_world(self.source, world)
+        self.judge, measures = load_judge(self.source, judge)
+        return {"measures": list(measures)}
+
+    def _rerun(self, request: Request, raw: Raw) -> bytes:
+        acts = tuple(
+            (Action(name=str(action["name"]), args=cast(dict[str, Json], action["args"])), tuple(calls))
+            for action, calls in cast(list[tuple[dict[str, Json], list[str]]], request["acts"])
+        )
+        return self.run_again(_trusted(request, raw), acts, str(request["ended"]), str(request["why"]))
+
+    def run_again(
+        self, trusted: Trusted, acts: tuple[tuple[Action, tuple[str, ...]], ...], ended: str, why: str
+    ) -> bytes:
+        """The line that the loaded world leaves when it is given these actions."""
+        assert self.world is not None, "load comes first"
+        return rerun(self.world.session(decode_record(trusted.scenario, Scenario)), trusted, acts, ended=ended, why=why)
+
+    def _play(self, agent_name: str, trusted: Trusted) -> bytes:
+        assert self.world is not None, "load comes first"
+        agent, reads_truth = start_scripted(self.world, agent_name, decode_record(trusted.scenario, Scenario))
+        return play(self.world, agent, trusted, reads_truth=reads_truth)
+
+    def _judge(self, raw: Raw) -> Json:
+        assert self.judge is not None, "load comes first"
+        measures = self.judge(decode_record(raw["scenario"], Scenario), decode_record(raw["episode"], Episode))
+        return {"measures": dict(measures)}
+
+    def _scenario(self, request: Request) -> bytes:
+        assert self.world is not None, "load comes first"
+        params = cast(dict[str, Json], request["params"])
+        return encode_record(make_scenario(self.world, str(request["family"]), cast(int, request["seed"]), params))
+
+    def _check(self, request: Request, raw: Raw) -> Json:
+        check = load_verifier(self.source / "verifiers" / str(request["verifier"]))
+        if asks_for_rerun(check):
+            check = partial(check, rerun=self.run_again)
+        return cast(Json, msgspec.to_builtins(check(_trusted(request, raw), raw["episode"])))
+
+
+def _trusted(request: Request, raw: Raw) -> Trusted:
+    return Trusted(
+        pin=str(request["pin"]), judge=str(request["judge"]), slot=cast(dict[str, Level], request["slot"]),
+        scenario=raw["scenario"],
+    )  # fmt: skip
+
+
+def spelled(message: dict[str, Json], raw: Raw) -> bytes:
+    """A request or an answer on the wire."""
+    names: list[Json] = list(raw)
+    header = encode_value(message | {"raw": names} if raw else message)
+    return b"".join(line + b"\n" for line in (header, *raw.values()))
+
+
+def main(source: str) -> None:
+    """Answer requests from standard input until it ends."""
+    serve(Child(Path(source)).answer)
+
+
+def serve(answers_to: Callable[[Request, Raw], tuple[Json, Raw]]) -> None:
+    """Answer requests from standard input until it ends, each by `answers_to`."""
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    # The study's own prints must not mix with the answers.
+    sys.stdout = sys.stderr
+    for line in requests:
+        try:
+            request = cast(Request, decode_value(line.rstrip(b"\n"), where="request"))
+            raw = {str(name): requests.readline()[:-1] for name in cast(list[str], request.get("raw", []))}
+            answer, lines = answers_to(request, raw)
+            spoken = spelled(cast(dict[str, Json], answer), lines)
+        except SealkitError as error:
+            spoken = spelled({"error": str(error)}, {})
+        except Exception as error:  # the study's own code may raise anything; it is told, never scored
+            spoken = spelled({"error": ascii(f"{type(error).__name__}: {str(error)[:500]}")}, {})
+        answers.write(spoken)
+        answers.flush()

@@ -1,0 +1,60 @@
+"""Trial episodes of a world: every family, a few seeds, every scripted agent, under a pin of no study."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from sealkit.agents.scripted import start_scripted
+from sealkit.run.play import play
+from sealkit.wire.canon import encode_record
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.records import Json, Trusted
+from sealkit.world.loader import LoadedWorld, load_world, make_scenario
+
+TRIAL_PIN = digest_bytes(b"sealkit conformance: no study")
+TRIAL_JUDGE = digest_bytes(b"sealkit conformance: no judge")
+SEEDS = (0, 1, 2)
+
+
+def trial_params(world: LoadedWorld) -> Mapping[str, Json]:
+    """The parameters under which a world is tried: its `TRIAL_PARAMS`, or none."""
+    params: Mapping[str, Json] = getattr(world.module, "TRIAL_PARAMS", {})
+    return params
+
+
+def trial_scenario(world: LoadedWorld, family: str, seed: int) -> bytes:
+    """The scenario line of one trial."""
+    return encode_record(make_scenario(world, family, seed, trial_params(world)))
+
+
+def trial_slots(world: LoadedWorld) -> Iterator[Trusted]:
+    """One `Trusted` for each family, seed and scripted agent."""
+    for family in world.families:
+        for seed in SEEDS:
+            scenario = trial_scenario(world, family, seed)
+            for agent in world.agents:
+                slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
+                yield Trusted(pin=TRIAL_PIN, judge=TRIAL_JUDGE, slot=slot, scenario=scenario)
+
+
+def trial_episode(world: LoadedWorld, trusted: Trusted) -> bytes:
+    """The episode of one trial."""
+    scenario = make_scenario(world, str(trusted.slot["family"]), int(trusted.slot["seed"]), trial_params(world))
+    agent, reads_truth = start_scripted(world, str(trusted.slot["arm"]), scenario)
+    return play(world, agent, trusted, reads_truth=reads_truth)
+
+
+def fingerprint(root: Path, name: str) -> str:
+    """One digest over every trial scenario and episode: equal in every process, or the world is not deterministic."""
+    world = load_world(root, name)
+    lines = [digest_bytes(trusted.scenario + trial_episode(world, trusted)) for trusted in trial_slots(world)]
+    lines += [digest_bytes(trial_scenario(world, family, seed)) for family in world.families for seed in SEEDS]
+    return digest_bytes(msgspec.json.encode(lines))
+
+
+if __name__ == "__main__":
+    print(fingerprint(Path(sys.argv[1]), sys.argv[2]))

@@ -1,0 +1,230 @@
+"""Runs sealed source in a child process that cannot harm the one who checks it.
+
+The source is unpacked from its archive into a fresh folder, each file against its digest. The child starts
+isolated (`-I`, no bytecode), limits and isolates itself by the reviewer's own `jail.py`, and answers bounded
+canonical JSON lines. It is given data and returns data; every ruling is made on this side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Literal, NoReturn, Self, TypeAlias, cast
+
+import msgspec
+
+from sealkit.verify.child import spelled
+from sealkit.wire.canon import MAX_LINE, decode_value
+from sealkit.wire.errors import HarnessError, MalformedError
+from sealkit.wire.records import Action, Json, Trusted
+from sealkit.wire.verdict import Errored, Verdict
+
+Isolation: TypeAlias = Literal["kernel", "limits"]
+
+ANSWER_SECONDS = 120
+_MAX_WORDS = 1 << 16
+_CHUNK = 1 << 18
+
+
+class BrokenOffError(HarnessError):
+    """The child is gone or was ended: whatever it was asked, nothing was answered, and nothing may be ruled."""
+
+
+class Sandbox:
+    """One child over one unpacked source; use it as a context manager.
+
+    `isolation` is what the caller insists on: `kernel` refuses to run where the system gives less,
+    `limits` takes the best there is without insisting. `level` says what was given. A child that breaks the
+    protocol, or takes too long, is ended at once, and every later request says so.
+    """
+
+    SIDE = "sealkit.verify.child"  # the module of the sealed source that answers
+
+    def __init__(self, source: Path, *, isolation: Isolation) -> None:
+        self._buffer, self._words, self._broken = bytearray(), b"", ""
+        self._deadline = time.monotonic() + ANSWER_SECONDS
+        code = f"{_jail()}\nenter({str(source)!r}, want={isolation!r}, side={self.SIDE!r})\n"
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-B", "-c", code],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True, cwd="/",
+            env={"PATH": "", "LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        self._selector, self._writable = selectors.DefaultSelector(), selectors.DefaultSelector()
+        os.set_blocking(cast(IO[bytes], self._child.stdin).fileno(), False)
+        self._writable.register(cast(IO[bytes], self._child.stdin), selectors.EVENT_WRITE)
+        for stream in (self._child.stdout, self._child.stderr):
+            self._selector.register(cast(IO[bytes], stream), selectors.EVENT_READ)
+        try:
+            self.level = cast(Isolation, self._answer()[0]["level"])
+        except HarnessError:
+            self.close()
+            raise
+        if isolation == "kernel" and self.level != "kernel":
+            self.close()
+            raise HarnessError(
+                "this system isolates no process from your files and network",
+                remedy="--replay=unsafe runs the study's code with limits only",
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the child."""
+        self._child.kill()
+        self._child.wait()
+        self._selector.close()
+        self._writable.close()
+        for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
+            with contextlib.suppress(BrokenPipeError):  # what was not yet written to it
+                cast(IO[bytes], stream).close()
+
+    # --- requests ------------------------------------------------------------------------------
+
+    def load(self, world: str, judge: str) -> tuple[str, ...]:
+        """Load the world and the judge; the names of the judge's measures."""
+        measures = self._ask({"op": "load", "world": world, "judge": judge}, {})[0].get("measures")
+        if not isinstance(measures, list):
+            raise HarnessError("the sealed source names no measures")
+        return tuple(str(name) for name in measures)
+
+    def rerun(self, trusted: Trusted, acts: tuple[tuple[Action, tuple[str, ...]], ...], ended: str, why: str) -> bytes:
+        """The line that the sealed world leaves when it is given these actions."""
+        wired: list[Json] = [
+            [{"name": action.name, "args": action.args}, cast(list[Json], list(calls))] for action, calls in acts
+        ]
+        request = _identity("rerun", trusted) | {"acts": wired, "ended": ended, "why": why}
+        return self._ask_for("episode", request, {"scenario": trusted.scenario})
+
+    def play(self, agent: str, trusted: Trusted) -> bytes:
+        """The episode that this scripted agent of the sealed world leaves of the slot."""
+        request = _identity("play", trusted) | {"agent": agent}
+        return self._ask_for("episode", request, {"scenario": trusted.scenario})
+
+    def judge(self, scenario: bytes, episode: bytes) -> Mapping[str, Json]:
+        """The measures that the sealed judge gives this episode."""
+        measures = self._ask({"op": "judge"}, {"scenario": scenario, "episode": episode})[0].get("measures")
+        if not isinstance(measures, dict):
+            raise HarnessError("the sealed judge gave no measures")
+        return measures
+
+    def scenario(self, family: str, seed: int, params: Mapping[str, Json]) -> bytes:
+        """The scenario line that the sealed world makes of (family, seed)."""
+        request: dict[str, Json] = {"op": "scenario", "family": family, "seed": seed, "params": dict(params)}
+        return self._ask_for("scenario", request, {})
+
+    def check(self, verifier: str, trusted: Trusted, episode: bytes) -> Verdict:
+        """The verdict of the study's own verifier; whatever it breaks is `Errored`."""
+        request = _identity("check", trusted) | {"verifier": verifier}
+        try:
+            answer, _ = self._ask(request, {"scenario": trusted.scenario, "episode": episode})
+            return cast(Verdict, msgspec.convert(answer, Verdict))
+        except BrokenOffError:
+            raise
+        except (HarnessError, MalformedError, msgspec.ValidationError) as error:
+            return Errored(message=str(error))
+
+    def _ask_for(self, name: str, request: dict[str, Json], raw: dict[str, bytes]) -> bytes:
+        _, lines = self._ask(request, raw)
+        if name not in lines:
+            raise HarnessError(f"the sealed source answered without {name}")
+        return lines[name]
+
+    def _ask(self, request: dict[str, Json], raw: dict[str, bytes]) -> tuple[dict[str, Json], dict[str, bytes]]:
+        """The answer to one request, and the lines that came with it."""
+        if self._broken:
+            raise BrokenOffError(self._broken)
+        self._deadline = time.monotonic() + ANSWER_SECONDS
+        self._send(spelled(request, raw))
+        answer, lines = self._answer()
+        if "error" in answer:
+            raise HarnessError(f"the sealed source failed: {answer['error']}")
+        return answer, lines
+
+    def _send(self, message: bytes) -> None:
+        stdin, left = cast(IO[bytes], self._child.stdin).fileno(), memoryview(message)
+        while left:
+            if not self._writable.select(max(0.0, self._deadline - time.monotonic())):
+                self._break_off(f"the sealed source read nothing in {ANSWER_SECONDS} s")
+            try:
+                left = left[os.write(stdin, left) :]
+            except BrokenPipeError:
+                self._break_off(self._last_words())
+
+    def _answer(self) -> tuple[dict[str, Json], dict[str, bytes]]:
+        """The next line and those that it announces, which must be all that was said."""
+        try:
+            answer = decode_value(self._line(), where="answer of the sealed source")
+        except MalformedError as error:
+            self._break_off(str(error))
+        names = answer.pop("raw", []) if isinstance(answer, dict) else None
+        if not isinstance(answer, dict) or not isinstance(names, list) or len(names) > 1:
+            self._break_off("the sealed source answered something else than one object")
+        lines = {str(name): self._line() for name in names}
+        if self._buffer:
+            self._break_off("the sealed source said more than its answer")
+        return answer, lines
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > MAX_LINE:
+                self._break_off(f"the sealed source answered more than {MAX_LINE} bytes")
+            ready = self._selector.select(max(0.0, self._deadline - time.monotonic()))
+            if not ready or time.monotonic() > self._deadline:
+                self._break_off(f"the sealed source gave no answer in {ANSWER_SECONDS} s")
+            for key, _ in ready:
+                self._take(cast(IO[bytes], key.fileobj))
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(rest)
+        return line
+
+    def _take(self, stream: IO[bytes]) -> None:
+        """Read what `stream` has: a part of an answer, or words that only matter once the child has ended."""
+        chunk = os.read(stream.fileno(), _CHUNK)
+        if stream is self._child.stderr:
+            self._words = (self._words + chunk)[-_MAX_WORDS:]
+            if not chunk:
+                self._selector.unregister(stream)
+        elif chunk:
+            self._buffer += chunk
+        else:
+            self._break_off(self._last_words())
+
+    def _break_off(self, why: str) -> NoReturn:
+        """End the child: after this nothing that it says can be taken for an answer."""
+        self._broken = why
+        self._child.kill()
+        raise BrokenOffError(why)
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(timeout=5)  # it has closed its output, and is about to end
+        self._child.kill()
+        self._child.wait()
+        stderr = cast(IO[bytes], self._child.stderr)
+        os.set_blocking(stderr.fileno(), False)
+        with contextlib.suppress(BlockingIOError):
+            self._words = (self._words + os.read(stderr.fileno(), _MAX_WORDS))[-_MAX_WORDS:]
+        words = self._words.decode(errors="replace").strip().splitlines()
+        return f"the sealed source stopped (status {self._child.returncode}): {words[-1] if words else 'no word'}"
+
+
+def _jail() -> str:
+    return Path(__file__).with_name("jail.py").read_text(encoding="utf-8")
+
+
+def _identity(op: str, trusted: Trusted) -> dict[str, Json]:
+    slot: dict[str, Json] = dict(trusted.slot)
+    return {"op": op, "pin": trusted.pin, "judge": trusted.judge, "slot": slot}

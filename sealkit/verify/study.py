@@ -1,0 +1,198 @@
+"""Reads a sealed study from its files and gives every episode to the plan's verifiers, one after another.
+
+    with open_study(plan_path, replay=None) as study:
+        for checked in study.episodes():         # streams: memory does not grow with episodes
+            checked.slot, checked.verdicts
+
+Data-only verifiers are the reviewer's own, of the reference folder of this sealkit; whether they equal the sealed
+ones is said. The study's own verifiers, the replay and the judge need its code, and run only in a `Sandbox`. After
+amendments each episode is checked under its own pin (`verify.under_pin`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, TypeVar
+
+import msgspec
+
+from sealkit.plan.slots import Stage
+from sealkit.run.progress import SlotIndex, begin_sealed
+from sealkit.seal.history import History
+from sealkit.seal.pins import Pinned
+from sealkit.seal.sealed import SealedPlan, open_seal
+from sealkit.verify.folder import check_folder
+from sealkit.verify.sandbox import Isolation, Sandbox
+from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
+from sealkit.wire.chain import Entry, EpisodeKept, Slot
+from sealkit.wire.records import Count, Counts, Trusted
+from sealkit.wire.verdict import Verdict
+
+T = TypeVar("T")
+
+
+class _Closing(msgspec.Struct):
+    counts: Counts
+    ended: str
+
+
+class _Peek(msgspec.Struct):
+    """As much of an episode as a table needs; the verifiers read all of it."""
+
+    closing: _Closing
+
+
+_is_word = re.compile(r"[A-Za-z0-9_]{1,64}").fullmatch
+_peek = msgspec.json.Decoder(_Peek).decode
+_NO_COUNTS = Counts(acts=0, occurrences=0, restores=0, notices=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Why an episode does not count although its evidence may hold: an amendment has its slot run again, or no more."""
+
+    amendment: Count
+    why: Literal["superseded", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One episode and what every verifier of the plan said of it. `pin` is the number of the pin that it ran under."""
+
+    entry: Count
+    stage: Stage
+    slot: Slot
+    pin: Count
+    left_out: LeftOut | None
+    trusted: Trusted
+    line: bytes
+    counts: Counts
+    ended: str
+    verdicts: dict[str, Verdict]
+
+
+class Study:
+    """A sealed study under review; `open_study` makes one. Use it as a context manager."""
+
+    def __init__(self, sealed: SealedPlan, sandboxes: Sandboxes, closing: contextlib.ExitStack) -> None:
+        self.sealed = sealed
+        self._closing = closing
+        self._sandboxes = sandboxes
+        reviewer = Reviewer()
+        self.under = {pinned.pin: UnderPin(pinned, reviewer, sandboxes) for pinned in sealed.pins}
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.close()
+
+    @property
+    def latest(self) -> UnderPin:
+        """The verifiers and the judge of the pin in force."""
+        return self.under[self.sealed.latest.pin]
+
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """The child over the source of the pin in force; None if no code of the study is run."""
+        return self.latest.sandbox if self.isolation is not None else None
+
+    @property
+    def isolation(self) -> Isolation | None:
+        """What isolation the study's code is to run in; None if none of it is run."""
+        return self._sandboxes.isolation
+
+    def keep(self, opened: contextlib.AbstractContextManager[T]) -> T:
+        """What this context manager gives, until the study is closed."""
+        return self._closing.enter_context(opened)
+
+    @property
+    def verifiers(self) -> dict[str, VerifierState]:
+        """The verifiers of the plan, and whether the reviewer's own equal the sealed ones, in the pin in force."""
+        return self.latest.verifiers
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Verifiers of the plan that need the study's code, while none of it is run."""
+        return tuple(dict.fromkeys(name for under in self.under.values() for name in under.unchecked))
+
+    def episodes(self, history: History, watch: Callable[[Entry], None] = lambda entry: None) -> Iterator[Checked]:
+        """Every episode of `history` with its verdicts under its own pin; `watch` sees every entry, in order.
+
+        Raises as `history` does, and `UntrustedError` for an episode of no slot of the plan, of another pin,
+        or for a slot that has one.
+        """
+        stages: tuple[Stage, ...] = ("smoke", "confirmatory")
+        states = [begin_sealed(self.sealed.pins, stage) for stage in stages]
+        later = Later(self.sealed.pins)
+        for entry, line in history:
+            watch(entry)
+            for state in states:
+                state.follow(entry)
+            event = entry.event
+            if isinstance(event, EpisodeKept) and line is not None:
+                under = self.under[self.sealed.under(event.pin).pin]
+                yield _checked(entry.seq, event, line, under, later.left_out(under.pinned, event))
+
+    def check_scenarios(self) -> Count:
+        """Let the world of every pin make its scenarios again; how many, all with the sealed bytes."""
+        if self.sandbox is None:
+            return 0
+        return sum(under.check_scenarios() for under in self.under.values())
+
+
+class Later:
+    """What became of a slot in the amendments after the pin of its episode."""
+
+    def __init__(self, pins: Sequence[Pinned]) -> None:
+        self._pins = pins
+        self._slots = [SlotIndex(pinned.plan.spec, "confirmatory") for pinned in pins] if len(pins) > 1 else []
+
+    def left_out(self, pinned: Pinned, event: EpisodeKept) -> LeftOut | None:
+        """Why an episode of this pin does not count; None if it does."""
+        if event.stage != "confirmatory":
+            return None
+        for later in self._pins[pinned.number + 1 :]:
+            if self._slots[later.number].find(event.slot) is None:
+                return LeftOut(later.number, "dropped")
+            if later.supersedes(event.slot):
+                return LeftOut(later.number, "superseded")
+        return None
+
+
+def _checked(seq: int, event: EpisodeKept, line: bytes, under: UnderPin, left_out: LeftOut | None) -> Checked:
+    trusted = under.pinned.trusted(event.slot)
+    verdicts = under.check(trusted, line)
+    try:
+        closing = _peek(line).closing
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        closing = _Closing(_NO_COUNTS, "unreadable")
+    # A word of the plan; a stranger's record may hold anything, and counts are kept by this word.
+    ended = closing.ended if _is_word(closing.ended) else "unreadable"
+    return Checked(
+        entry=seq, stage=event.stage, slot=event.slot, pin=under.pinned.number, left_out=left_out, trusted=trusted,
+        line=line, counts=closing.counts, ended=ended, verdicts=verdicts,
+    )  # fmt: skip
+
+
+def open_study(plan_path: Path, *, replay: Isolation | None) -> Study:
+    """The sealed study of `plan_path`, under review; with `replay` its sealed source is loaded in a child process."""
+    closing = contextlib.ExitStack()
+    try:
+        sealed = open_seal(plan_path)
+        closing.callback(sealed.close)
+        check_folder(sealed)
+        sandboxes = Sandboxes(replay, closing)
+        if replay is not None:
+            sandboxes.of(sealed.latest)  # at once: whether this system isolates it is known before anything is read
+        return Study(sealed, sandboxes, closing)
+    except BaseException:
+        closing.close()
+        raise

@@ -1,0 +1,1 @@
+"""Bytes and pure rules: no files, no clock, no randomness, no network."""

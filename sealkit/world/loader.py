@@ -1,0 +1,238 @@
+"""Loads study content by path: worlds, their judges and scripted agents, verifiers.
+
+A study's folders are content, sealed by tree digest, never installed: each is loaded as a package under a
+private name, so relative imports inside it work and nothing called `worlds` or `verifiers` can be imported
+by accident. A study folder that lacks a world or verifier falls back to nothing: `sealkit init` copies the
+reference ones into it.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
+from sealkit.wire.errors import HarnessError, MalformedError, UsageError
+from sealkit.wire.patch import apply
+from sealkit.wire.records import Action, Contract, Json, Patch, Scenario
+from sealkit.wire.scenario import check_scenario
+from sealkit.wire.verdict import Verdict
+from sealkit.world.draws import Draws
+from sealkit.world.sdk import Judge, Outline, Scripted, Session, State, Told
+
+Check = Callable[..., Verdict]  # check(trusted, episode), and for `replay` also rerun=
+ActFunction = Callable[[State, Action], tuple[State, Sequence[Told]]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWorld:
+    """One world as its folder has it now."""
+
+    name: str
+    families: tuple[str, ...]
+    module: ModuleType
+    agents: Mapping[str, Scripted]
+
+    def session(self, scenario: Scenario) -> Session:
+        """A fresh simulator at the scenario's genesis."""
+        act = getattr(self.module, "act", None)
+        if act is not None:
+            return _PureSession(_copied(scenario.genesis), act)
+        own = decode_record(encode_record(scenario), Scenario)
+        return _DetachedSession(self.module.session(own, scenario_draws(scenario).split("session")))
+
+
+def load_world(root: Path, name: str) -> LoadedWorld:
+    """The world in `root/worlds/name`; `UsageError` if there is none, `HarnessError` if it does not load."""
+    package = load_package(root / "worlds" / name, f"sealkit_study.worlds.{name}", remedy="see `sealkit init --help`")
+    module = _submodule(package, "world")
+    families = tuple(cast(Sequence[str], _declared(module, "FAMILIES")))
+    if not callable(getattr(module, "scenario", None)):
+        raise HarnessError("the world has no function scenario", where=f"worlds/{name}/world.py")
+    if not callable(getattr(module, "act", None)) and not callable(getattr(module, "session", None)):
+        raise HarnessError("the world has neither act nor session", where=f"worlds/{name}/world.py")
+    agents: Mapping[str, Scripted] = {}
+    if (root / "worlds" / name / "agents.py").is_file():
+        agents = cast(Mapping[str, Scripted], _declared(_submodule(package, "agents"), "AGENTS"))
+    return LoadedWorld(name=name, families=families, module=module, agents=agents)
+
+
+def load_judge(root: Path, path: str) -> tuple[Judge, tuple[str, ...]]:
+    """The judge at `path`, such as `worlds/house/judge`, and the names of the measures that it gives."""
+    folder, _, name = path.rpartition("/")
+    package = load_package(root / folder, "sealkit_study." + folder.replace("/", "."), remedy="see the plan's `judge`")
+    module = _submodule(package, name)
+    judge = getattr(module, "judge", None)
+    if not callable(judge):
+        raise HarnessError("the module has no function judge", where=f"{path}.py")
+    return cast(Judge, judge), tuple(cast(Sequence[str], _declared(module, "MEASURES")))
+
+
+def load_verifier(folder: Path) -> Check:
+    """The function `check` of the verifier in `folder`."""
+    package = load_package(folder, f"sealkit_study.verifiers.{folder.name}", remedy="see the plan's `verifiers`")
+    check = getattr(_submodule(package, "check"), "check", None)
+    if not callable(check):
+        raise HarnessError("the module has no function check", where=f"verifiers/{folder.name}/check.py")
+    return cast(Check, check)
+
+
+def asks_for_rerun(check: Check) -> bool:
+    """Whether a verifier is to be handed `rerun`, which lets the world act again."""
+    return "rerun" in inspect.signature(check).parameters
+
+
+def load_package(folder: Path, name: str, *, remedy: str = "") -> ModuleType:
+    """The package in `folder` under the private name `name`, fresh from its files."""
+    folder = Path(os.path.abspath(folder))  # Python remembers folders by their spelling, wherever it stood then
+    entry = folder / "__init__.py"
+    if not entry.is_file():
+        raise UsageError("there is no such folder with an __init__.py", where=str(folder), remedy=remedy)
+    importlib.invalidate_caches()
+    for known in [module for module in sys.modules if module == name or module.startswith(name + ".")]:
+        del sys.modules[known]
+    spec = importlib.util.spec_from_file_location(name, entry, submodule_search_locations=[str(folder)])
+    if spec is None or spec.loader is None:
+        raise HarnessError("Python cannot load it", where=str(entry))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _from_source():
+            spec.loader.exec_module(module)
+    except Exception as error:  # a study's own code may raise anything
+        raise HarnessError(f"loading it raised {type(error).__name__}: {error}", where=str(entry)) from error
+    return module
+
+
+@contextmanager
+def _from_source() -> Iterator[None]:
+    """What is imported inside is compiled from its source: a cache may be of other bytes than those that are sealed."""
+    before = sys.pycache_prefix, sys.dont_write_bytecode
+    sys.pycache_prefix, sys.dont_write_bytecode = f"{os.devnull}/none", True
+    try:
+        yield
+    finally:
+        sys.pycache_prefix, sys.dont_write_bytecode = before
+
+
+def _submodule(package: ModuleType, name: str) -> ModuleType:
+    try:
+        with _from_source():
+            return import_module(f"{package.__name__}.{name}")
+    except Exception as error:  # a study's own code may raise anything
+        where = f"{package.__name__.removeprefix('sealkit_study.').replace('.', '/')}/{name}.py"
+        raise HarnessError(f"loading it raised {type(error).__name__}: {error}", where=where) from error
+
+
+def _declared(module: ModuleType, name: str) -> object:
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        where = f"{module.__name__.removeprefix('sealkit_study.').replace('.', '/')}.py"
+        raise HarnessError(f"the module declares no {name}", where=where) from None
+
+
+def make_scenario(world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json]) -> Scenario:
+    """The scenario that the world makes of (family, seed), checked; `params` are the plan's `world.params`."""
+    where = f"worlds/{world.name}: scenario({family!r}, {seed})"
+    if family not in world.families:
+        raise UsageError(f"the world has no family {family!r}; it has {', '.join(world.families)}", where=where)
+    draws = Draws("scenario", world.name, family, seed)
+    function = world.module.scenario
+    try:
+        inspect.signature(function).bind(family, seed, draws, **params)
+    except TypeError as error:
+        raise UsageError(f"the plan's world.params do not fit: {error}", where=where) from error
+    try:
+        outline = function(family, seed, draws, **params)
+    except Exception as error:  # a study's own code may raise anything
+        raise HarnessError(f"raised {type(error).__name__}: {error}", where=where) from error
+    if not isinstance(outline, Outline):
+        raise HarnessError(f"found {type(outline).__name__}, due an Outline", where=where)
+    return _checked(world, family, seed, params, outline, where)
+
+
+def _checked(
+    world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json], outline: Outline, where: str
+) -> Scenario:
+    scenario = Scenario(
+        world=world.name,
+        family=family,
+        seed=seed,
+        params=dict(params),
+        genesis=outline.genesis,
+        briefing=outline.briefing,
+        contracts=outline.contracts,
+        snapshots=outline.snapshots,
+        restores=outline.restores,
+        footprints=dict(outline.footprints),
+        finals=outline.finals,
+        max_acts=outline.max_acts,
+    )
+    try:
+        line = encode_record(scenario)
+        scenario = decode_record(line, Scenario)
+        check_scenario(scenario)
+    except MalformedError as error:
+        raise HarnessError(str(error), where=where, remedy="mend the world's scenario function") from error
+    return scenario
+
+
+def scenario_draws(scenario: Scenario) -> Draws:
+    """The stream of draws that belongs to a scenario, for whatever runs in it."""
+    return Draws("run", scenario.world, scenario.family, scenario.seed)
+
+
+def _copied(state: State) -> State:
+    """The same state in objects of its own: whoever changes it changes nobody else's."""
+    return cast(State, decode_value(encode_value(cast(Json, state))))
+
+
+class _PureSession:
+    """A pure world as a session: the state is a value, an act makes the next one."""
+
+    def __init__(self, state: State, act: ActFunction) -> None:
+        self._state = state
+        self._act = act
+
+    def material(self) -> State:
+        return self._state
+
+    def act(self, action: Action) -> Sequence[Told]:
+        self._state, told = self._act(self._state, action)
+        return told
+
+    def occur(self, contract: Contract, effect: Patch) -> None:
+        self._state = cast(State, apply(self._state, effect))
+
+    def snapshot(self) -> bytes:
+        return encode_value(self._state)
+
+    def restore(self, snapshot: bytes) -> None:
+        self._state = cast(State, decode_value(snapshot))
+
+
+class _DetachedSession:
+    """A stateful simulator that may change its own state in place: all that goes in and out is copied."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.act = session.act
+        self.snapshot = session.snapshot
+        self.restore = session.restore
+
+    def material(self) -> State:
+        return _copied(self._session.material())
+
+    def occur(self, contract: Contract, effect: Patch) -> None:
+        self._session.occur(copy.deepcopy(contract), copy.deepcopy(effect))

@@ -1,0 +1,374 @@
+"""Runs a world and writes down what happened: deltas, contracts, roots, returns, receipts, one episode line.
+
+    recorder = Recorder(session, trusted)
+    opening = recorder.begin()                      # act 0: contracts due before the agent's first act
+    act = recorder.act(action)                      # one act: effect, contracts, restores, return
+    line = recorder.close("final", why="")          # the canonical episode, every receipt digest computed
+
+One act, in this order: the action's own delta and the trace head; contracts due on the state after it, in
+manifest order; snapshots and restores; the root; the return, read off the state now, with the notices that
+are due in it. Nothing here judges whether the world did right: that is for verifiers, who get bytes alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sealkit.wire.canon import decode_record, digest_record
+from sealkit.wire.contract import Sighting, Values, discloses, effect, falls_on, fill, is_due, see, spell
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError
+from sealkit.wire.patch import diff, resolve
+from sealkit.wire.records import (
+    Act,
+    Action,
+    ActsLater,
+    AnyReceipt,
+    Boundary,
+    Closing,
+    Contract,
+    ContractRef,
+    Counts,
+    Delta,
+    Episode,
+    Fact,
+    Generation,
+    Inbox,
+    InboxOpened,
+    Never,
+    NeverShown,
+    Notice,
+    NotReached,
+    Patch,
+    Projection,
+    Receipt,
+    Restore,
+    RestoreReceipt,
+    Roots,
+    Scalar,
+    Scenario,
+    Segment,
+    Shown,
+    ThisReturn,
+    Trusted,
+    WhenShown,
+)
+from sealkit.wire.trace import (
+    BEGIN,
+    close_record,
+    component_digest,
+    component_digests,
+    head_digest,
+    judged_digest,
+    root_digest,
+    start_digest,
+)
+from sealkit.world.sdk import Reading, Session, State, Told
+
+
+@dataclass(slots=True, eq=False)
+class Occurrence:
+    """A contract that was applied, until its disclosure is known and its receipt can be made."""
+
+    contract: Contract
+    boundary: Boundary
+    roots: Roots
+    restore: Generation
+    values: Values
+    shown: Shown | None = None
+
+    def projection(self) -> Projection:
+        """What the receipt says of the disclosure once the episode is over."""
+        if self.shown is not None:
+            return self.shown
+        return NeverShown() if isinstance(self.contract.tell.due, Never) else NotReached()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A restore that was carried out."""
+
+    id: str
+    boundary: Boundary
+    roots: Roots
+    restore: Generation
+
+
+@lru_cache(maxsize=64)
+def open_scenario(line: bytes) -> Scenario:
+    """The scenario that a manifest line spells; the same line gives the same object."""
+    return decode_record(line, Scenario, where="scenario")
+
+
+class Recorder:
+    """One episode being run. `trusted` says under which pin, slot, judge and scenario."""
+
+    def __init__(self, session: Session, trusted: Trusted) -> None:
+        self.session = session
+        self.trusted = trusted
+        self.scenario = open_scenario(trusted.scenario)
+        self.state: State = session.material()
+        self.digests = component_digests(self.state)
+        self.genesis = self.root = root_digest(self.digests)
+        self.start = start_digest(trusted, self.genesis)
+        self.acts: list[Act] = []
+        self.happened: list[Occurrence | Restored] = []
+        self.applied: dict[str, int] = {}
+        self.kept: dict[str, bytes] = {}
+        self.generation = Generation(generation=0, snapshot=None)
+        self.readings: Counter[tuple[str, type, Scalar]] = Counter()
+        self.closed = False
+
+    # --- one act -------------------------------------------------------------------------------
+
+    def begin(self) -> Act:
+        """Act 0: what is due before the agent's first act."""
+        if self.acts:
+            raise OutOfOrderError("the episode has begun", remedy="call act")
+        return self._record(BEGIN, (), (), self.start, ())
+
+    def act(self, action: Action, calls: tuple[str, ...] = ()) -> Act:
+        """Carry out one action of the agent; `calls` are digests of the model replies behind it."""
+        self._check_open("no act before begin")
+        prev = digest_record(self.acts[-1])
+        told = self.session.act(action)
+        return self._record(action, self._moved_by_act(), told, prev, calls)
+
+    def _record(self, action: Action, delta: Patch, told: Sequence[Told], prev: str, calls: tuple[str, ...]) -> Act:
+        k = len(self.acts)
+        head = head_digest(k, action, delta, prev)
+        deltas = [*self._occur(k, action, head), *self._restore(k, head)]
+        segments = self._return(k, told)
+        act = Act(
+            n=k, action=action, delta=delta, head=head, deltas=tuple(deltas), root=self.root,
+            segments=segments, calls=calls, prev=prev,
+        )  # fmt: skip
+        self.acts.append(act)
+        return act
+
+    def _moved_by_act(self) -> Patch:
+        before = self.state
+        self._take_state()
+        return diff(before, self.state)
+
+    def _take_state(self) -> tuple[str, ...]:
+        """Read the material state again; the names of the components that moved."""
+        before, self.state = self.state, self.session.material()
+        if before.keys() != self.state.keys():
+            raise HarnessError("the world added or dropped a component", remedy="declare all components in genesis")
+        moved = []
+        for name in sorted(before):
+            if before[name] is self.state[name]:
+                continue
+            digest = component_digest(name, self.state[name])  # compared by digest: Python takes true for 1
+            if digest != self.digests[name]:
+                self.digests[name] = digest
+                moved.append(name)
+        if moved:
+            self.root = root_digest(self.digests)
+        return tuple(moved)
+
+    # --- contracts and restores ----------------------------------------------------------------
+
+    def _occur(self, k: int, action: Action, head: str) -> list[Delta]:
+        at = Sighting(state=self.state, action=action, shown=self.readings)
+        waiting = [contract for contract in self.scenario.contracts if contract.id not in self.applied]
+        seen = [(contract, see(contract, at)) for contract in waiting]
+        due = [(contract, values) for contract, values in seen if is_due(contract, k, values, self.applied)]
+        return [self._apply(contract, values, k, head) for contract, values in due]
+
+    def _apply(self, contract: Contract, values: Values, k: int, head: str) -> Delta:
+        root, before = self.root, self.state
+        self.session.occur(contract, effect(contract, values))
+        moved = self._take_state()
+        self.applied[contract.id] = k
+        self.happened.append(
+            Occurrence(
+                contract=contract,
+                boundary=Boundary(due=k, applied=k, head=head),
+                roots=Roots(before=root, after=self.root, moved=moved),
+                restore=self.generation,
+                values=values,
+            )
+        )
+        return Delta(cause=f"contract:{contract.id}", ops=diff(before, self.state))
+
+    def _restore(self, k: int, head: str) -> list[Delta]:
+        for snapshot in self.scenario.snapshots:
+            if falls_on(when_of=snapshot, k=k, applied=self.applied):
+                self.kept[snapshot.id] = self.session.snapshot()
+        due = [restore for restore in self.scenario.restores if falls_on(when_of=restore, k=k, applied=self.applied)]
+        return [self._come_back(restore, k, head) for restore in due]
+
+    def _come_back(self, restore: Restore, k: int, head: str) -> Delta:
+        if restore.snapshot not in self.kept:
+            raise HarnessError(f"restore {restore.id!r} is due before snapshot {restore.snapshot!r} was taken")
+        root, before = self.root, self.state
+        self.session.restore(self.kept[restore.snapshot])
+        moved = self._take_state()
+        self.generation = Generation(generation=self.generation.generation + 1, snapshot=restore.snapshot)
+        roots = Roots(before=root, after=self.root, moved=moved)
+        boundary = Boundary(due=k, applied=k, head=head)
+        self.happened.append(Restored(id=restore.id, boundary=boundary, roots=roots, restore=self.generation))
+        return Delta(cause=f"restore:{restore.id}", ops=diff(before, self.state))
+
+    # --- the return ----------------------------------------------------------------------------
+
+    def _return(self, k: int, told: Sequence[Told]) -> tuple[Segment, ...]:
+        segments: list[Segment] = []
+        disclosed: list[Occurrence] = []
+        for item in told:
+            if isinstance(item, Reading):
+                segments.append(self._read(k, item, disclosed))
+                continue
+            segments.append(item)
+            if isinstance(item, InboxOpened):
+                segments.extend(self._tell(k, occurrence) for occurrence in self._waiting() if _waits(occurrence))
+        for occurrence in self._waiting():
+            if occurrence in disclosed or self._falls_due(k, occurrence):
+                segments.append(self._tell(k, occurrence))
+        for segment in segments:
+            if isinstance(segment, Fact):
+                self.readings[segment.pointer, type(segment.value), segment.value] += 1
+        return tuple(segments)
+
+    def _waiting(self) -> list[Occurrence]:
+        return [item for item in self.happened if isinstance(item, Occurrence) and item.shown is None]
+
+    def _falls_due(self, k: int, occurrence: Occurrence) -> bool:
+        due = occurrence.contract.tell.due
+        applied = occurrence.boundary.applied
+        return (isinstance(due, ThisReturn) and applied == k) or (
+            isinstance(due, ActsLater) and applied + due.acts == k
+        )
+
+    def _read(self, k: int, item: Reading, disclosed: list[Occurrence]) -> Fact:
+        value = self._value(item.pointer)
+        for occurrence in self._waiting():
+            distort = occurrence.contract.tell.distort
+            if distort is not None and distort.pointer == item.pointer and occurrence not in disclosed:
+                value = distort.reading
+                break
+        words = item.template.replace("{value}", spell(value), 1)
+        fact = Fact(pointer=item.pointer, value=value, text=words)
+        for occurrence in self._waiting():
+            tell = occurrence.contract.tell
+            if (
+                isinstance(tell.due, WhenShown)
+                and occurrence not in disclosed
+                and discloses(tell.due, fact.pointer, value)
+            ):
+                if tell.template is None:
+                    occurrence.shown = _shown(occurrence, k, words)
+                else:
+                    disclosed.append(occurrence)
+        return fact
+
+    def _value(self, pointer: str) -> Scalar:
+        try:
+            value = resolve(self.state, pointer)
+        except MalformedError as error:
+            raise HarnessError(f"the world reads {pointer}, which is not in its state") from error
+        if isinstance(value, (dict, list)):
+            raise HarnessError(f"the world reads {pointer}, which is no single value", remedy="point at one value")
+        return value
+
+    def _tell(self, k: int, occurrence: Occurrence) -> Notice:
+        contract = occurrence.contract
+        words = fill(contract.tell.template or "", occurrence.values)
+        occurrence.shown = _shown(occurrence, k, words)
+        return Notice(
+            contract=contract.id, channel=contract.tell.channel, sender=contract.tell.sender,
+            rung=contract.authority.rung, text=words,
+        )  # fmt: skip
+
+    # --- closing -------------------------------------------------------------------------------
+
+    def close(self, ended: str, *, why: str) -> bytes:
+        """The episode's canonical line; `ended` is `final`, `budget` or a word of the plan's endings."""
+        self._check_open("no closing before begin")
+        self.closed = True
+        scenario = digest_bytes(self.trusted.scenario)
+        receipts = self._receipts()
+        closing = Closing(
+            root=self.root,
+            judge=self.trusted.judge,
+            judged=judged_digest(scenario, self.acts[-1], self.root),
+            ended=ended,
+            why=why,
+            counts=self._counts(),
+            record="",
+        )
+        return close_record(
+            Episode(
+                pin=self.trusted.pin,
+                slot=self.trusted.slot,
+                scenario=scenario,
+                genesis=self.genesis,
+                acts=tuple(self.acts),
+                receipts=receipts,
+                closing=closing,
+            )
+        )
+
+    def _check_open(self, what: str) -> None:
+        if not self.acts:
+            raise OutOfOrderError(what, remedy="call begin first")
+        if self.closed:
+            raise OutOfOrderError("the episode is closed")
+
+    def _counts(self) -> Counts:
+        occurrences = sum(isinstance(item, Occurrence) for item in self.happened)
+        notices = sum(isinstance(segment, Notice) for act in self.acts for segment in act.segments)
+        restores = len(self.happened) - occurrences
+        return Counts(acts=len(self.acts) - 1, occurrences=occurrences, restores=restores, notices=notices)
+
+    def _receipts(self) -> tuple[AnyReceipt, ...]:
+        receipts: list[AnyReceipt] = []
+        previous: str | None = None
+        for item in self.happened:
+            receipts.append(self._receipt(item, previous))
+            previous = digest_record(receipts[-1])
+        return tuple(receipts)
+
+    def _receipt(self, item: Occurrence | Restored, previous: str | None) -> AnyReceipt:
+        if isinstance(item, Restored):
+            return RestoreReceipt(
+                episode=self.start, id=item.id, boundary=item.boundary, roots=item.roots,
+                restore=item.restore, previous=previous,
+            )  # fmt: skip
+        return Receipt(
+            episode=self.start,
+            contract=ContractRef(id=item.contract.id, digest=digest_record(item.contract), occurrence=1),
+            boundary=item.boundary,
+            roots=item.roots,
+            projection=item.projection(),
+            restore=item.restore,
+            previous=previous,
+        )
+
+
+def _waits(occurrence: Occurrence) -> bool:
+    return isinstance(occurrence.contract.tell.due, Inbox)
+
+
+def _shown(occurrence: Occurrence, k: int, words: str) -> Shown:
+    tell = occurrence.contract.tell
+    return Shown(
+        channel=tell.channel, sender=tell.sender, authority=occurrence.contract.authority.rung, act=k,
+        digest=digest_bytes(words.encode()),
+    )  # fmt: skip
+
+
+def rerun(
+    session: Session, trusted: Trusted, acts: Sequence[tuple[Action, tuple[str, ...]]], *, ended: str, why: str
+) -> bytes:
+    """The line that the world leaves when it is given these actions (those after act 0), with their call digests."""
+    recorder = Recorder(session, trusted)
+    recorder.begin()
+    for action, calls in acts:
+        recorder.act(action, calls)
+    return recorder.close(ended, why=why)

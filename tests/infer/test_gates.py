@@ -1,0 +1,168 @@
+"""Each gate: open with its evidence, closed by taking just that away, closed without any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from sealkit.infer.admit import ArmTally
+from sealkit.infer.denominators import irreconcilable
+from sealkit.infer.gates import NO_EVIDENCE, Evidence, all_open, decide_gates
+from sealkit.plan.actors import ScriptedArm
+from sealkit.plan.ruling import GATES, Gate
+from sealkit.plan.schema import Spec
+from tests.infer.told import EXCLUDED, MISSING, PAIRED, analysed, by_arm, house, pairs_of, small
+
+SPEC = msgspec.structs.replace(house().spec, gates=GATES)
+ARMS = tuple(SPEC.factors.arm)
+FULL = Evidence(
+    sealed=0,
+    first_attempt=2,
+    first_look=40,
+    arms={arm: ArmTally(admitted=58, excluded={"boundary": 1}, missing=1) for arm in ARMS},
+    planned=dict.fromkeys(ARMS, 60),
+    recorded_agrees=True,
+    irreconcilable=(),
+    map_changed=(),
+    faults=0,
+    replayed=True,
+    rederived=True,
+    conforming=("replay", "witness"),
+    audited=(26, 26),
+    false_rejections=(True, "0 of 60 faithful parents rejected; at most 0.05 allowed"),
+)
+
+
+def closed(evidence: Evidence, spec: Spec = SPEC) -> dict[Gate, str]:
+    """The gates that are closed, and what they say."""
+    return {ruling.gate: ruling.evidence for ruling in decide_gates(spec, evidence) if not ruling.open}
+
+
+def rights(spec: Spec = SPEC, **words: str) -> Spec:
+    return msgspec.structs.replace(spec, rights=msgspec.structs.replace(spec.rights, **words))
+
+
+def test_with_all_its_evidence_every_gate_is_open() -> None:
+    rulings = decide_gates(SPEC, FULL)
+    assert [ruling.gate for ruling in rulings] == list(GATES)
+    assert closed(FULL) == {}
+    assert all_open(rulings)
+    assert all(ruling.evidence and ruling.meaning for ruling in rulings)
+
+
+@pytest.mark.parametrize(
+    ("gate", "without", "says"),
+    [
+        ("sealed_before_look", {"sealed": None}, "no entry sealed"),
+        ("sealed_before_look", {"first_attempt": None}, "nothing was run"),
+        ("sealed_before_look", {"sealed": 7}, "sealed is entry 7, but entry 2 came before it"),
+        ("sealed_before_look", {"sealed": 1, "first_look": 0}, "sealed is entry 1, but entry 0 came before it"),
+        ("baselines_conform", {"conforming": None}, "no conformance suite was run"),
+        ("baselines_conform", {"conforming": ()}, "not conforming: replay, witness"),
+        ("baselines_conform", {"conforming": ("witness",)}, "not conforming: replay"),
+        ("forks_isolated", {"audited": None}, "no fork was audited"),
+        ("forks_isolated", {"audited": (0, 0)}, "0 of 0 forks"),
+        ("forks_isolated", {"audited": (25, 26)}, "25 of 26 forks"),
+        ("denominators_reconcile", {"arms": {}}, "not every arm was ruled on"),
+        ("denominators_reconcile", {"arms": {"A": FULL.arms["A"]}}, "not every arm was ruled on"),
+        (
+            "denominators_reconcile",
+            {"arms": FULL.arms | {"A": ArmTally(admitted=59)}},
+            "arm A: 59 slots ruled on, 60 planned",
+        ),
+        ("denominators_reconcile", {"recorded_agrees": False}, "not those that the journal records"),
+        ("denominators_reconcile", {"irreconcilable": None}, "were not added up"),
+        ("denominators_reconcile", {"irreconcilable": ("arm A: 3 slots",)}, "arm A: 3 slots"),
+        ("false_rejection_acceptable", {"false_rejections": None}, "no faithful parent was judged"),
+        ("false_rejection_acceptable", {"false_rejections": (False, "9 of 60")}, "9 of 60"),
+        ("claims_follow_map", {"map_changed": None}, "nobody compared"),
+        ("claims_follow_map", {"map_changed": ("hypotheses",)}, "changed after the first look: hypotheses"),
+        ("files_verify", {"faults": 2}, "2 episodes do not hold"),
+        ("files_verify", {"replayed": False}, "the sealed source was not run again"),
+        ("files_verify", {"rederived": False}, "not those that the journal records"),
+    ],
+)
+def test_a_gate_closes_alone_when_just_its_evidence_is_gone(gate: Gate, without: dict[str, Any], says: str) -> None:
+    found = closed(replace(FULL, **without))
+    assert list(found) == [gate]
+    assert says in found[gate]
+    assert not all_open(decide_gates(SPEC, replace(FULL, **without)))
+
+
+def test_without_evidence_every_gate_is_closed() -> None:
+    found = closed(NO_EVIDENCE, rights(model_outputs="none"))
+    assert list(found) == list(GATES)
+
+
+def test_nothing_is_published_through_no_gates() -> None:
+    assert not all_open(())
+
+
+@pytest.mark.parametrize("words", ["none", "None.", "unknown", " undocumented", "TBD", "n/a"])
+def test_outputs_of_models_need_terms(words: str) -> None:
+    assert list(closed(FULL, rights(model_outputs=words))) == ["rights_documented"]
+
+
+def test_scripted_agents_need_no_terms_but_silence_is_none() -> None:
+    arms = {name: ScriptedArm(role="control", scripted="oracle") for name in ARMS}
+    scripted = msgspec.structs.replace(SPEC, factors=msgspec.structs.replace(SPEC.factors, arm=arms))
+    assert closed(FULL, rights(scripted, model_outputs="none")) == {}
+    assert list(closed(FULL, rights(scripted, model_outputs="unknown"))) == ["rights_documented"]
+    assert list(closed(FULL, rights(scripted, humans="unknown"))) == ["rights_documented"]
+    assert closed(FULL, rights(scripted, humans="none took part")) == {}
+
+
+def test_data_that_was_seen_before_the_seal_closes_its_gate() -> None:
+    seen = msgspec.structs.replace(SPEC, data_access="seen")
+    assert closed(FULL, seen) == {"sealed_before_look": "the plan says that its data had been seen before the seal"}
+    assert closed(FULL, msgspec.structs.replace(SPEC, data_access="collected_unseen")) == {}
+
+
+def test_a_plan_that_asks_for_no_replay_is_not_said_to_be_replayed() -> None:
+    plain = msgspec.structs.replace(SPEC, verifiers=("witness",))
+    (ruling,) = (one for one in decide_gates(plain, FULL) if one.gate == "files_verify")
+    assert ruling.open and "no episode run again" in ruling.evidence
+
+
+# --- whether counts add up -----------------------------------------------------------------------
+
+
+def test_what_the_analysis_counts_adds_up_whatever_became_of_the_slots() -> None:
+    plan = small({"e": PAIRED % "tango"}, seeds=6, endings={"agent_stopped": "missing"})
+    outcome = by_arm(plus=[1, 0, EXCLUDED, MISSING, "agent_stopped", 1], minus=[0, 0, 1, EXCLUDED, 1, MISSING])
+    assert irreconcilable(plan.spec, analysed(plan, outcome).record) == ()
+    effect = (
+        "{contrast: plus - minus, join: [family, seed, fault], cluster: [family, seed], population: all, method: boot}"
+    )
+    units = small({"e": effect}, seeds=3, metrics={"success": "{kind: binary, better: higher, unit: fault}"})
+    record = analysed(units, lambda slot: {"success": {"one": 1, "two": int(slot["arm"] == "plus")}}).record
+    assert irreconcilable(units.spec, record) == ()
+
+
+def edited(*path: str | int, value: Any) -> tuple[str, ...]:
+    plan = small({"e": PAIRED % "tango"}, seeds=6)
+    record: Any = msgspec.json.decode(analysed(plan, pairs_of(6, 2, 1)).line)
+    place = record
+    for step in path[:-1]:
+        place = place[step]
+    assert place[path[-1]] != value
+    place[path[-1]] = value
+    return irreconcilable(plan.spec, record)
+
+
+def test_every_count_that_is_off_is_named() -> None:
+    assert edited("flow", "plus", "slots", value=7) == (
+        "arm plus: 7 slots, but 6 admitted, 0 excluded, 0 errored, 0 missing",
+        "arm plus: 6 episodes of 7 slots, 0 of them missing",
+    )
+    assert edited("flow", "plus", "outcomes", value=5) == ("arm plus: 5 outcomes of 6 admitted, 0 without",)
+    assert edited("flow", "plus", "excluded", value={"boundary": 1}) == (
+        "arm plus: 6 slots, but 6 admitted, 1 excluded, 0 errored, 0 missing",
+    )
+    assert edited("flow", value={}) == ("the flow has the arms , the plan plus, minus",)
+    assert edited("effects", 0, "basis", 0, "absent", value=1) == (
+        "effect e on success: 6 planned, but n is 6, 1 absent, 0 without a value",
+    )

@@ -1,0 +1,196 @@
+"""An edition in its folder: what agrees with what, and every way to edit one of its files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sealkit.publish.markdown import markdown
+from sealkit.publish.page import page
+from sealkit.wire.canon import encode_value
+from tests.studies import ID, PLAN, Outcome, call, ok
+
+
+def verify(folder: Path, *more: str) -> Outcome:
+    return call("verify", folder, *more, cwd=folder.parent)
+
+
+def elsewhere(edition: Path, tmp_path: Path) -> Path:
+    """The edition's folder alone, as a stranger gets it."""
+    return Path(shutil.copytree(edition, tmp_path / "stranger" / edition.name))
+
+
+def rewrite(folder: Path, edit: Callable[[Any], None]) -> None:
+    """Edit results.json, and make both reports fit it again."""
+    document = json.loads((folder / "results.json").read_bytes())
+    before = encode_value(document)
+    edit(document)
+    assert encode_value(document) != before
+    (folder / "results.json").write_bytes(encode_value(document) + b"\n")
+    (folder / "report.md").write_bytes(markdown(document).encode())
+    (folder / "report.html").write_bytes(page(document).encode())
+
+
+def test_a_stranger_checks_an_edition_from_its_folder_alone(edition: Path, tmp_path: Path, state: Path) -> None:
+    folder = elsewhere(edition, tmp_path)
+    said = ok(verify(folder)).out
+    assert f"edition {edition.name}: its files agree with each other and with the journal" in said
+    assert "history anchored by: edition" in said
+    assert "working tree" not in said
+
+
+def test_with_replay_it_is_built_again_byte_for_byte(edition: Path, tmp_path: Path, state: Path) -> None:
+    folder = elsewhere(edition, tmp_path)
+    said = ok(verify(folder, "--replay=unsafe")).out
+    assert f"edition {edition.name} was built again from its bundle, the same bytes" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("report.html", "report.html: is not the report of results.json"),
+        ("report.md", "report.md: is not the report of results.json"),
+        ("bundle.tar", "bundle.tar: has digest"),
+        ("results.json", "is not the report of results.json"),
+    ],
+)
+def test_one_edited_file_is_named(edition: Path, name: str, says: str) -> None:
+    data = (edition / name).read_bytes()
+    (edition / name).write_bytes(
+        data.replace(b"supported", b"Supported", 1) if name != "bundle.tar" else data[:-512] + b"x" * 512
+    )
+    assert (edition / name).read_bytes() != data
+    found = verify(edition)
+    assert found.code == 1 and says in found.err, found.said
+
+
+def better(document: Any) -> None:
+    document["claims"][0]["status"] = "contradicted"
+
+
+def other_numbers(document: Any) -> None:
+    document["analysis"]["effects"][0]["estimate"] = "0.999000000000"
+
+
+def other_gate(document: Any) -> None:
+    document["gates"][0]["open"] = False
+
+
+def other_head(document: Any) -> None:
+    count, digest = document["study"]["head"].split(":", 1)
+    document["study"]["head"] = f"{int(count) - 1}:{digest}"
+
+
+def other_pin(document: Any) -> None:
+    document["study"]["pin"] = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("edit", "plain", "replayed"),
+    [
+        (other_numbers, "is none that the journal records", "is none that the journal records"),
+        (other_head, "edition", "edition"),
+        (other_pin, "is the edition of another seal", "is the edition of another seal"),
+        # What follows from plan and verdicts is no byte of the bundle: only building it again shows it.
+        (better, "", "results.json: is "),
+        (other_gate, "", "results.json: is "),
+    ],
+)
+def test_results_and_reports_edited_together(
+    edit: Callable[[Any], None], plain: str, replayed: str, edition: Path, tmp_path: Path, state: Path
+) -> None:
+    folder = elsewhere(edition, tmp_path)
+    rewrite(folder, edit)
+    found = verify(folder)
+    assert found.code == (1 if plain else 0), found.said
+    assert plain in found.err
+    again = verify(folder, "--replay=unsafe")
+    assert again.code == 1 and replayed in again.err, again.said
+
+
+def test_in_its_study_the_journal_holds_every_byte_of_an_edition(published: Path, edition: Path) -> None:
+    rewrite(edition, better)
+    found = call("verify", "receipts", cwd=published)
+    assert found.code == 1 and "was published; it was edited" in found.err, found.said
+
+
+def test_a_renamed_edition_is_refused(edition: Path) -> None:
+    other = edition.rename(edition.with_name("part-000000000000"))
+    found = verify(other)
+    assert found.code == 1 and "calls itself" in found.err
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda document: document.pop("analysis"),
+        lambda document: document.update(claims=[{"status": "supported"}]),
+        lambda document: document["analysis"]["effects"][0].update(estimate="NaN"),
+        lambda document: document["analysis"]["effects"][0].update(lower="-Infinity"),
+        lambda document: document["analysis"]["effects"][0].update(upper="1e999999"),
+        lambda document: document["analysis"].update(effects=7),
+        lambda document: document["study"].pop("title"),
+        lambda document: document["analysis"].update(verdicts=[[]]),
+    ],
+)
+def test_results_that_no_report_can_be_made_of_are_refused(edit: Callable[[Any], object], edition: Path) -> None:
+    document = json.loads((edition / "results.json").read_bytes())
+    edit(document)
+    (edition / "results.json").write_bytes(encode_value(document) + b"\n")
+    found = verify(edition)
+    assert found.code == 1 and "defect" not in found.err, found.said
+    assert "results.json" in found.err or "report" in found.err
+
+
+@pytest.mark.parametrize("data", [b"", b"{}\n", b"[]\n", b'{"type":"sealkit/edition/v2"}\n', b"\xff\n", b"null\n"])
+def test_what_is_no_edition_is_refused(data: bytes, edition: Path) -> None:
+    (edition / "results.json").write_bytes(data)
+    found = verify(edition)
+    assert found.code == 1 and "results.json" in found.err, found.said
+
+
+def test_an_edition_made_by_another_sealkit_is_checked_but_for_its_layout(
+    edition: Path, tmp_path: Path, state: Path
+) -> None:
+    folder = elsewhere(edition, tmp_path)
+    document = json.loads((folder / "results.json").read_bytes())
+    document["made_by"] = "sealkit 99"
+    (folder / "results.json").write_bytes(encode_value(document) + b"\n")
+    (folder / "report.md").write_text("laid out in another way\n")
+    said = ok(verify(folder)).out
+    assert f"the reports of edition {folder.name} were made by sealkit 99, and are not compared" in said
+
+
+# --- an edition as an anchor ---------------------------------------------------------------------
+
+
+def test_an_older_copy_of_the_journal_does_not_meet_the_head_that_an_edition_quotes(
+    published: Path, sealed_once: Path, state: Path
+) -> None:
+    """Journal, episodes and HEAD of an earlier day, put back together: consistent, but an edition knows better."""
+    receipts = published / "receipts" / ID
+    shutil.rmtree(receipts)
+    shutil.copytree(sealed_once / "receipts" / ID, receipts)
+    found = call("verify", "receipts", "--no-remember", cwd=published)
+    assert found.code == 1 and "edition part-" in found.err, found.said
+    shutil.rmtree(published / "publications")
+    ok(call("verify", "receipts", "--no-remember", cwd=published))
+
+
+def test_a_journal_written_anew_does_not_meet_it_either(published: Path, sealed_once: Path, state: Path) -> None:
+    """The same plan run again: another history, and results that may be the same."""
+    receipts = published / "receipts" / ID
+    shutil.rmtree(receipts)
+    shutil.copytree(sealed_once / "receipts" / ID, receipts)
+    aside = published.parent / "aside"
+    (published / "publications").rename(aside)
+    ok(call("run", PLAN, "--jobs", "1", cwd=published))
+    ok(call("analyse", PLAN, cwd=published))
+    aside.rename(published / "publications")
+    found = call("verify", "receipts", "--no-remember", cwd=published)
+    assert found.code == 1 and "edition part-" in found.err, found.said

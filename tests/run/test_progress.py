@@ -1,0 +1,103 @@
+"""What a journal says of a stage, and what no run can have written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from sealkit.plan.load import open_plan_bytes
+from sealkit.plan.slots import slots
+from sealkit.run.progress import ERRORS_IN_A_ROW, SlotIndex, Standing, begin
+from sealkit.wire.chain import Attempted, Closed, Entry, EpisodeKept, Event, Failed, Paused, Recovered, Slot
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import UntrustedError
+from tests.studies import SMALL, plan_text
+
+SPEC = open_plan_bytes(plan_text(SMALL).encode(), "plans/part.yaml").spec
+PIN = digest_bytes(b"pin")
+ONE: Slot = {"arm": "oracle", "family": "noise", "seed": 0}
+TWO: Slot = {"arm": "tracker", "family": "noise", "seed": 1}
+
+
+def tried(slot: Slot = ONE, attempt: int = 1) -> Event:
+    return Attempted(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt)
+
+
+def kept(slot: Slot = ONE, attempt: int = 1) -> Event:
+    return EpisodeKept(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, digest=PIN, bytes=1)
+
+
+def failed(slot: Slot = ONE, attempt: int = 1) -> Event:
+    return Failed(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, ending="harness_error", why="x")
+
+
+def closed(episodes: int, abandoned: int, *, slots: int = 8, missing: int | None = None) -> Event:
+    left = 8 - episodes if missing is None else missing
+    return Closed(stage="confirmatory", slots=slots, episodes=episodes, abandoned=abandoned, missing=left)
+
+
+def follow(events: Iterable[Event]) -> Standing:
+    state = begin(SPEC, "confirmatory")
+    for number, event in enumerate(events):
+        state.follow(Entry(seq=number, prev=None, time="2026-11-30T12:00:00Z", event=event))
+    return state
+
+
+def test_attempts_episodes_and_what_was_abandoned() -> None:
+    state = follow([tried(), tried(attempt=2), tried(TWO), kept(attempt=2), failed(TWO), tried(TWO, 2)])
+    assert state.episodes == 1
+    assert state.abandoned == {"oracle": 1, "tracker": 1}, "the tracker's second try is under way, or was abandoned"
+    assert (state.failed[state.index(TWO)], state.tried[state.index(TWO)]) == (1, 2)
+
+
+def test_other_stages_and_other_entries_are_passed_over() -> None:
+    smoke = Attempted(stage="smoke", pin=PIN, slot={"arm": "oracle", "family": "x", "seed": 100}, attempt=1)
+    assert follow([smoke, Recovered(entry=0)]).abandoned == {}
+
+
+def test_a_pause_for_errors_is_held_against_no_slot() -> None:
+    pause = Paused(stage="confirmatory", reason=ERRORS_IN_A_ROW, detail="")
+    state = follow([tried(TWO), failed(TWO), tried(), kept(), tried(TWO, 2), failed(TWO, 2), pause])
+    assert state.failed[state.index(TWO)] == 1, "the failure before the episode stays, that of the row is forgiven"
+    interrupted = Paused(stage="confirmatory", reason="interrupted", detail="")
+    state = follow([tried(), failed(), interrupted])
+    assert state.failed[state.index(ONE)] == 1
+
+
+def test_a_run_is_closed_with_its_counts() -> None:
+    assert follow([tried(), kept(), tried(TWO), closed(1, 1)]).closed
+    assert not follow([tried(), kept()]).closed
+
+
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        ([kept()], "the outcome of attempt 1 .* which is not under way"),
+        ([failed()], "the outcome of attempt 1 .* which is not under way"),
+        ([tried(), kept(attempt=2)], "the outcome of attempt 2 .* which is not under way"),
+        ([tried(), failed(), kept()], "the outcome of attempt 1 .* which is not under way"),
+        ([tried(), kept(TWO)], "the outcome of attempt 1 at slot .*'tracker'.* which is not under way"),
+        ([tried(attempt=2)], "found attempt 2 at slot .*, due 1"),
+        ([tried(), tried()], "found attempt 1 at slot .*, due 2"),
+        ([tried(), kept(), kept()], "has an episode already; the first completed attempt counts"),
+        ([tried(), kept(), tried(attempt=2)], "has an episode already; the first completed attempt counts"),
+        ([tried({**ONE, "seed": 9})], "the plan has no slot"),
+        ([tried({**ONE, "mood": "good"})], "the plan has no slot"),
+        ([tried({"arm": "oracle", "family": "noise"})], "the plan has no slot"),
+        ([tried(), kept(), closed(0, 0)], "found closed with 8 slots, 0 episodes, .* due closed with 8 slots, 1 episodes"),
+        ([tried(), kept(), closed(1, 1)], "due closed with 8 slots, 1 episodes, 0 abandoned attempts and 7 missing"),
+        ([tried(), kept(), closed(1, 0, slots=7)], "found closed with 7 slots"),
+        ([tried(), kept(), closed(1, 0, missing=0)], "and 0 missing, due"),
+        ([closed(0, 0), tried()], "an attempt or its outcome after the run was closed"),
+    ],
+)  # fmt: skip
+def test_what_no_run_can_have_written_is_refused(events: list[Event], says: str) -> None:
+    with pytest.raises(UntrustedError, match=says) as refused:
+        follow(events)
+    assert refused.value.where == f"journal.jsonl entry {len(events) - 1}"
+
+
+def test_slots_are_numbered_in_plan_order() -> None:
+    index = SlotIndex(SPEC, "confirmatory")
+    assert [index(slot) for slot in slots(SPEC, "confirmatory")] == list(range(index.count)) == list(range(8))

@@ -1,0 +1,187 @@
+"""What each claim stands on, and the sentences that follow from a change."""
+
+from __future__ import annotations
+
+import pytest
+
+from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.seal.commitment import Changed, FileChange
+from sealkit.seal.foundations import WHOLE, effect_on_claims, foundations, moved_under_claims
+from sealkit.seal.in_force import LOOKED, PHASES
+from sealkit.wire.chain import Phase
+from tests.plan.trees import FILES
+
+V1 = FILES["v1"].read_bytes()
+EVERYTHING = FILES["everything"].read_bytes()
+HELPS, FEWER, DIAGNOSIS, FAMILIES = (
+    "enforced-revalidation-helps", "fewer-avoidable-stale-actions", "log-helps-diagnosis", "gains-sit-in-three-families",
+)  # fmt: skip
+ALL = {HELPS, FEWER, DIAGNOSIS, FAMILIES}
+
+
+def plan(data: bytes = V1) -> Plan:
+    return open_plan_bytes(data, "plans/v1.yaml")
+
+
+def edited(*edits: tuple[str, str], data: bytes = V1) -> Plan:
+    for old, new in edits:
+        assert old.encode() in data, old
+        data = data.replace(old.encode(), new.encode(), 1)
+    return plan(data)
+
+
+def test_a_claim_stands_on_what_its_rules_read() -> None:
+    found = {f"{section}.{name}" for section, name in foundations(plan().spec, DIAGNOSIS) if name}
+    assert found == {
+        "claims.log-helps-diagnosis", "hypotheses.H2", "effects.diag", "effects.task", "methods.paired",
+        "populations.change", "metrics.named_and_timed", "metrics.success", "readings.reader",
+    }  # fmt: skip
+    one = {f"{section}.{name}" for section, name in foundations(plan().spec, HELPS) if name}
+    assert one == {
+        "claims.enforced-revalidation-helps", "hypotheses.H1", "effects.dc", "effects.ca", "methods.paired",
+        "populations.change", "metrics.success",
+    }  # fmt: skip
+    assert foundations(plan().spec, "no-such-claim") == frozenset()
+
+
+def test_a_difference_stands_on_both_of_its_effects_and_a_ratio_on_both_of_its_metrics() -> None:
+    need = "{hypothesis: gate, verdict: [supported]}"
+    data = EVERYTHING.replace(need.encode(), b"{hypothesis: rest, verdict: [many]}", 1)
+    found = {f"{section}.{name}" for section, name in foundations(plan(data).spec, "own-helps") if name}
+    assert {
+        "effects.change",
+        "effects.own",
+        "effects.models",
+        "effects.strata",
+        "methods.tally",
+        "metrics.acts",
+    } <= found
+    ratio = data.replace(b"{of: {arm: base}, metric: acts,", b"{of: {arm: base}, metric: tokens_per_act,", 1).replace(
+        b"population: all, method: tally", b"population: all, method: mean", 1
+    )
+    ratio = ratio.replace(b"  tally: {kind: tally}\n", b"", 1)
+    found = {f"{section}.{name}" for section, name in foundations(plan(ratio).spec, "own-helps") if name}
+    assert {"metrics.tokens_per_act", "metrics.input_tokens", "metrics.acts"} <= found
+
+
+CHANGES: dict[str, tuple[tuple[str, str], set[str]]] = {
+    "a rule of H1": (('"dc.lower > 0 && ca.lower > 0"', '"dc.lower > 0 && ca.lower >= 0"'), {HELPS, FEWER}),
+    "a rule of H2": (('"diag.lower > 0 && task', '"diag.lower >= 0 && task'), {DIAGNOSIS}),
+    "the words of H3": (("says: gains sit in", "says: gains lie in"), {FAMILIES}),
+    "the order of two verdicts": (
+        ('contradicted: "dc.upper < 0 || ca.upper < 0"\n      supported: "dc.lower > 0 && ca.lower > 0"',
+         'supported: "dc.lower > 0 && ca.lower > 0"\n      contradicted: "dc.upper < 0 || ca.upper < 0"'),
+        {HELPS, FEWER},
+    ),
+    "a metric": (("success: {kind: binary, better: higher, primary: true}", "success: {kind: binary, better: lower}"),
+                 {HELPS, DIAGNOSIS, FAMILIES}),
+    "another metric": (("avoidable_stale: {kind: count, better: lower", "avoidable_stale: {kind: count, better: higher"),
+                       {FEWER}),
+    "a metric that is only reported": (("output_tokens: {kind: count, better: lower}",
+                                        "output_tokens: {kind: count, better: higher}"), set()),
+    "a population": (("gains: {family: [stale_door,", "gains: {family: [noise, stale_door,"), {FAMILIES}),
+    "an effect": (("dc: {contrast: D - C,", "dc: {contrast: D - A,"), {HELPS, FEWER}),
+    "an effect that is only reported": (("da_all: {contrast: D - A", "da_all: {contrast: D - B"), set()),
+    "a method of many": (("seed: 0}\n  rate", "seed: 1}\n  rate"), ALL),
+    "a method that only reports use": (("rate: {kind: wilson, level: 0.95}", "rate: {kind: wilson, level: 0.9}"), set()),
+    "a reading": (("transcript: {model: diagnoser, arms: [A, B]}", "transcript: {model: diagnoser, arms: all}"),
+                  {DIAGNOSIS}),
+    "the text of a claim": (("raised task success over", "raised success over"), {HELPS}),
+    "what a claim does not show": (("that fewer stale actions are", "whether fewer stale actions are"), {FEWER}),
+    "the sample": (("seed: 0..9", "seed: 0..19"), ALL),
+    "the order of arms": (("    A: {role: control, scaffold: notes, model: agent, notes_chars: 600}\n", ""), ALL),
+    "a model": (("temperature: 0.7", "temperature: 0.8"), ALL),
+    "the question": (("Does recording assumptions", "Do recorded assumptions"), ALL),
+    "the gates": (("claims_follow_map, ", ""), ALL),
+    "how missing outcomes count": (("missing: complete_pairs", "missing: worst_case"), ALL),
+    "extra rows": (("reported_only:                         # no rule reads these\n",
+                    "reported_only:\n  - {effects: [noise], metrics: [stale], split: null}\n"), set()),
+    "the title": (("title: Does a change log", "title: Can a change log"), set()),
+    "a confound": (("There is one model sample a cell.", "There is one sample a cell."), set()),
+    "power": (("about 8 or more", "about 9 or more"), set()),
+    "rights": (("humans: none took part", "humans: one took part"), set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_touches_the_claims_that_stand_on_it_and_no_others(name: str) -> None:
+    change, due = CHANGES[name]
+    if name == "the order of arms":
+        line = change[0]
+        after = edited((line, ""), ("  family: [stale_door", f"{line}  family: [stale_door"))
+    else:
+        after = edited(change)
+    moved = moved_under_claims(plan(), after)
+    assert set(moved) == due
+    assert set(moved_under_claims(after, plan())) == due  # whichever came first
+
+
+def test_nothing_moves_under_the_same_plan() -> None:
+    assert moved_under_claims(plan(), edited(("# The belief-log study.", "# A study."))) == {}
+
+
+def test_a_claim_that_comes_or_goes_is_touched() -> None:
+    block = V1[V1.index(b"  log-helps-diagnosis:") : V1.index(b"  gains-sit-in-three-families:")]
+    without = plan(V1.replace(block, b""))
+    assert moved_under_claims(plan(), without) == {DIAGNOSIS: ("claims.log-helps-diagnosis",)}
+    assert moved_under_claims(without, plan()) == {DIAGNOSIS: ("claims.log-helps-diagnosis",)}
+
+
+def test_what_every_claim_stands_on_is_what_no_section_of_entries_holds() -> None:
+    entries = {"claims", "hypotheses", "effects", "metrics", "methods", "populations", "readings"}
+    beside = {"id", "title", "confounds", "power", "rights", "reported_only"}
+    assert set(plan().sections) == entries | beside | set(WHOLE)
+
+
+# --- in words --------------------------------------------------------------------------------------
+
+
+def changed(**fields: object) -> Changed:
+    nothing: dict[str, object] = {
+        "protected": (), "described": (), "layout": False, "ruling": (), "harness": (), "scenarios": 0,
+    }  # fmt: skip
+    return Changed(**{**nothing, **fields})  # type: ignore[arg-type]
+
+
+FILE = (FileChange("worlds/house/world.py", "a", "b"),)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_protected_change_before_the_look_leaves_claims_and_after_it_makes_them_exploratory(phase: Phase) -> None:
+    before, after = plan(), edited(CHANGES["a rule of H2"][0])
+    words = effect_on_claims(before, after, changed(protected=("hypotheses",)), phase, 0)
+    if phase in LOOKED:
+        assert words == (
+            "claim log-helps-diagnosis is exploratory: after the first look, what it stands on changed: hypotheses.H2",
+        )
+    else:
+        late = ", after the first confirmatory attempt" if phase == "after_first_episode" else ""
+        assert words == (f"hypotheses changed before the first look{late}: claims stay confirmatory, and say so",)
+
+
+def test_extra_rows_after_the_look_leave_every_claim() -> None:
+    after = edited(CHANGES["extra rows"][0])
+    words = effect_on_claims(plan(), after, changed(protected=("reported_only",)), "after_analysis", 0)
+    assert words == (
+        "reported_only changed after the first look: no claim stands on what changed, claims stay as they are",
+    )
+
+
+def test_what_is_dropped_after_the_look_is_told() -> None:
+    block = V1[V1.index(b"  log-helps-diagnosis:") : V1.index(b"  gains-sit-in-three-families:")]
+    words = effect_on_claims(
+        plan(), plan(V1.replace(block, b"")), changed(protected=("claims",)), "after_first_look", 0
+    )
+    assert words == ("claim log-helps-diagnosis was dropped after the first look",)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_code_and_reruns_are_told_by_phase(phase: Phase) -> None:
+    ruling = " ".join(effect_on_claims(plan(), plan(), changed(ruling=FILE), phase, 0))
+    assert ("the code of both pins" in ruling) is (phase in LOOKED)
+    harness = " ".join(effect_on_claims(plan(), plan(), changed(harness=FILE), phase, 0))
+    assert ("reported for each pin" in harness) is (phase not in ("before_any_episode", "after_smoke"))
+    reruns = " ".join(effect_on_claims(plan(), plan(), changed(), phase, 3))
+    assert reruns.startswith("3 blocks are run again in every arm, chosen without outcomes")
+    assert ("exploratory" in reruns) is (phase in LOOKED)
+    assert effect_on_claims(plan(), plan(), changed(described=("title",)), phase, 0) == ("claims stay as they are",)

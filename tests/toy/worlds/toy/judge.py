@@ -1,0 +1,15 @@
+"""The greenhouse's judge: pure, from the episode alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sealkit.wire.records import Episode, Json, Scenario
+
+MEASURES = ("said_done", "watered")
+
+
+def judge(scenario: Scenario, episode: Episode) -> Mapping[str, Json]:
+    """`said_done`: 1 if the last action was `done`; `watered`: how many acts watered something."""
+    watered = sum(act.action.name == "water" and bool(act.delta) for act in episode.acts)
+    return {"said_done": int(episode.acts[-1].action.name == "done"), "watered": watered}
