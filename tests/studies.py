@@ -113,6 +113,8 @@ def call(*arguments: str | Path, cwd: Path, traceback: bool = True) -> Outcome:
         contextlib.chdir(cwd),
         mock.patch.object(click.utils, "_default_text_stderr", lambda: err),
     ):
+        if not traceback:
+            os.environ.pop("SEALKIT_TRACEBACK", None)
         try:
             main()
         except SystemExit as end:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
 from sealkit.cli.out import heading, json_option, plan_argument, print_json, print_table
+from sealkit.infer.headroom import LEAST, AtEnd, headroom
 from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.describe import PlanReport, describe
 from sealkit.plan.load import Plan, open_plan
 from sealkit.plan.schema import Spec
 from sealkit.plan.truth import TruthTable
+from sealkit.publish.trials import Stage, Trial, trials
 from sealkit.seal.sealed import study_of
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
-from sealkit.world.loader import load_judge, load_world, make_scenario
+from sealkit.world.loader import load_judge, load_verifier, load_world, make_scenario
+from sealkit.world.sdk import Judge
+
+Ends: TypeAlias = Mapping[Stage, Sequence[AtEnd]]
 
 
 @click.command("check")
@@ -30,22 +37,31 @@ def command(plan: Path, as_json: bool) -> None:
 
     Prints the slots of each stage, the cells or pairs behind each effect, and the truth table of each hypothesis:
     every verdict that its rules can give, in how many orderings of the numbers they read, and one ordering for each.
+    Where a pilot or a smoke run was made, it warns of arms that are at the floor or the ceiling of a primary metric.
     """
     opened = open_plan(plan)
-    _check_study(study_of(plan), opened)
+    judge = _check_study(study_of(plan), opened)
     report = describe(opened)
+    found = trials(plan, opened, judge) if judge is not None else ()
+    ends = {trial.stage: headroom(opened.spec, trial.measured) for trial in found}
     if as_json:
-        print_json(_document(opened, report))
+        print_json(_document(opened, report, found, ends))
     else:
         _print(opened.spec, report)
+        _print_headroom(found, ends)
         click.echo(f"\nthe plan can be sealed; next: sealkit seal {plan}")
 
 
-def _check_study(study: Path, plan: Plan) -> None:
-    """The world takes the plan's families and parameters, has its agents, and the judge gives its measures."""
+def _check_study(study: Path, plan: Plan) -> Judge | None:
+    """The world takes the plan's families and parameters, has its agents, verifiers load, and the judge measures.
+
+    The judge, if there is one.
+    """
     spec = plan.spec
+    for name in spec.verifiers:
+        load_verifier(study / "verifiers" / name)
     if not isinstance(spec.world, ReferenceWorld):
-        return
+        return None
     world = load_world(study, spec.world.name)
     for family in spec.factors.family:
         make_scenario(world, str(family), int(spec.factors.seed[0]), spec.world.params)
@@ -57,13 +73,15 @@ def _check_study(study: Path, plan: Plan) -> None:
                 f"the world has no scripted agent {agent!r}; it has {known}", where=plan.where("factors", "arm", name)
             )
     if spec.judge is not None:
-        _, given = load_judge(study, spec.judge)
+        judge, given = load_judge(study, spec.judge)
         missing = [measure for measure in describe(plan).measures if measure not in given]
         if missing:
             raise UsageError(
                 f"the judge gives no {', '.join(missing)}; it gives {', '.join(given)}", where=plan.where("metrics"),
                 remedy="name the judge's measure with `measure:`",
             )  # fmt: skip
+        return judge
+    return None
 
 
 def _print(spec: Spec, report: PlanReport) -> None:
@@ -104,7 +122,27 @@ def _rows(table: TruthTable) -> list[tuple[str, str, str]]:
     ]
 
 
-def _document(plan: Plan, report: PlanReport) -> Json:
+def _print_headroom(found: Sequence[Trial], ends: Ends) -> None:
+    for trial in found:
+        lacking = f", {trial.left_out} more do not hold" if trial.left_out else ""
+        heading(f"headroom in the {trial.stage} run ({len(trial.measured)} episodes{lacking})")
+        for end in ends[trial.stage]:
+            click.echo(f"  {end} in the {trial.stage} run")
+        if not ends[trial.stage]:
+            click.echo(f"  no arm is at an end of a primary metric, of those with at least {LEAST} episodes")
+
+
+def _headroom_document(found: Sequence[Trial], ends: Ends) -> Json:
+    return [
+        {"stage": trial.stage, "episodes": len(trial.measured), "left_out": trial.left_out, "at_end": [
+            {"arm": end.arm, "metric": end.metric, "end": end.end, "value": end.value, "n": end.n}
+            for end in ends[trial.stage]
+        ]}
+        for trial in found
+    ]  # fmt: skip
+
+
+def _document(plan: Plan, report: PlanReport, found: Sequence[Trial], ends: Ends) -> Json:
     stages: list[Json] = [{"stage": s.stage, "slots": s.slots, "arms": s.arms} for s in report.stages]
     effects: list[Json] = [
         {"effect": e.effect, "metric": e.metric, "form": e.form, "basis": e.basis.kind, "count": e.basis.count,
@@ -120,4 +158,5 @@ def _document(plan: Plan, report: PlanReport) -> Json:
     return {
         "plan": plan.spec.id, "digest": plan.digest, "file": plan.file_digest, "sections": dict(plan.sections),
         "stages": stages, "effects": effects, "truth_tables": truth, "later": later,
+        "headroom": _headroom_document(found, ends),
     }  # fmt: skip

@@ -37,21 +37,22 @@ def command(plan: Path, as_json: bool) -> None:
     Exploratory: an amendment after the first look touched what the claim stands on. Withheld: a gate is closed, an arm
     has too many exclusions, or the claim was withdrawn.
     """
-    rulings, looked = _rulings(plan)
+    name, rulings, looked = _rulings(plan)
     if as_json:
-        print_json({"plan": plan.stem, "looked": looked, "claims": [_document(ruling) for ruling in rulings]})
+        print_json({"plan": name, "looked": looked, "claims": [_document(ruling) for ruling in rulings]})
         return
-    heading(f"claims of {plan.stem}" + ("" if looked else ", before any analysis"))
+    heading(f"claims of {name}" + ("" if looked else ", before any analysis"))
     for ruling in rulings:
         _print(ruling)
     if not rulings:
         click.echo("  the plan makes none")
 
 
-def _rulings(plan: Path) -> tuple[Sequence[ClaimRuling], bool]:
-    """The ledger, and whether outcomes were looked at for it."""
+def _rulings(plan: Path) -> tuple[str, Sequence[ClaimRuling], bool]:
+    """The plan's id, the ledger, and whether outcomes were looked at for it."""
     if not _is_analysed(plan):
-        return rule_claims(open_plan(plan).spec, (), NO_RESERVATIONS), False
+        spec = open_plan(plan).spec
+        return spec.id, rule_claims(spec, (), NO_RESERVATIONS), False
     with open_study(plan, replay="limits") as study:
         progress = Progress("episodes", slot_count(study.sealed.plan.spec, "confirmatory"))
         try:
@@ -59,7 +60,7 @@ def _rulings(plan: Path) -> tuple[Sequence[ClaimRuling], bool]:
         finally:
             progress.end()
         study.sealed.journal().append(Looked(what="claims"), now=now())
-        return edition.claims, True
+        return study.sealed.plan.spec.id, edition.claims, True
 
 
 def _is_analysed(plan: Path) -> bool:

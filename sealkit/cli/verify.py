@@ -33,7 +33,7 @@ from sealkit.verify.impact import check_reruns
 from sealkit.verify.sandbox import Isolation
 from sealkit.verify.study import Study, open_study
 from sealkit.wire.digest import digest_bytes, short
-from sealkit.wire.errors import UntrustedError
+from sealkit.wire.errors import HarnessError, UntrustedError
 from sealkit.wire.records import Json
 
 
@@ -107,7 +107,11 @@ def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool) -> tu
         if others:
             seen = ", ".join(f"{short(other.pin)} on {other.seen[:10]}" for other in others[:3])
             extra += (f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {seen}",)
-        known.remember(plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now())
+        try:
+            known.remember(plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now())
+        except (HarnessError, OSError) as error:
+            # What this machine cannot remember takes nothing from what was found.
+            extra += (f"the head could not be remembered on this machine: {error} (--no-remember)",)
     return found, extra
 
 
@@ -217,10 +221,16 @@ def _row(name: str, arm: ArmTally, abandoned: int) -> tuple[str, ...]:
 
 
 def _anchored(found: Review) -> str:
-    sources = [
-        f"{anchor.source.strip(' ,')} ({anchor.count} of {found.head.count} entries)" for anchor in found.anchors
-    ]
-    return "; ".join(sources) or "nothing outside this folder"
+    def listed(outside: bool) -> str:
+        return "; ".join(
+            f"{escape(anchor.source.strip(' ,'))} ({anchor.count} of {found.head.count} entries)"
+            for anchor in found.anchors
+            if anchor.outside is outside
+        )
+
+    # Whoever wrote the folder could write these too: they refute an older copy, and vouch for nothing.
+    inside = listed(False)
+    return (listed(True) or "nothing outside this folder") + (f"; quoted inside it by {inside}" if inside else "")
 
 
 def _left_out(found: Review) -> Json:

@@ -6,7 +6,7 @@
     denominators_reconcile      every slot has its one status, as was recorded, and every effect's n adds up from there
     false_rejection_acceptable  faithful parents were rejected no more often than the frozen rule allows
     rights_documented           the plan says under what terms the outputs of models and humans are published
-    claims_follow_map           claims, hypotheses and metrics are those that were pinned before the first look
+    claims_follow_map           every claim stands on what was pinned before the first look, or is marked exploratory
     files_verify                the files at hand verify, run again to the same bytes, and give the recorded results
 
 A gate is decided only if the plan names it; what is published needs all of these open. `NO_EVIDENCE` opens none of them
@@ -25,7 +25,6 @@ from sealkit.plan.ruling import GATE_MEANINGS, Gate
 from sealkit.plan.schema import Spec
 
 UNSAID: Final = frozenset(("unknown", "undocumented", "n/a", "tbd", "?"))
-MAPPED_SECTIONS: Final = ("claims", "hypotheses", "metrics", "populations", "effects")
 REPLAY: Final = "replay"
 
 
@@ -34,9 +33,9 @@ class Evidence:
     """What gates are decided on. A None says that there is no such evidence.
 
     Entry numbers are places in the journal. `irreconcilable` names counts of the analysis that do not add up,
-    `map_changed` sections of the claim map that an amendment after the first look changed. `replayed` says that the
-    sealed source ran, `rederived` that the analysis it gives is the recorded one. The last three belong to studies of
-    verifiers.
+    `off_the_map` claims that stand on something an amendment after the first look changed without being `exploratory`.
+    `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one. The last
+    three belong to studies of verifiers.
     """
 
     sealed: int | None
@@ -46,7 +45,8 @@ class Evidence:
     planned: Mapping[str, int]
     recorded_agrees: bool
     irreconcilable: tuple[str, ...] | None
-    map_changed: tuple[str, ...] | None
+    off_the_map: tuple[str, ...] | None
+    exploratory: tuple[str, ...]
     faults: int
     replayed: bool
     rederived: bool
@@ -57,7 +57,7 @@ class Evidence:
 
 NO_EVIDENCE: Final = Evidence(
     sealed=None, first_attempt=None, first_look=None, arms={}, planned={}, recorded_agrees=False, irreconcilable=None,
-    map_changed=None, faults=0, replayed=False, rederived=False,
+    off_the_map=None, exploratory=(), faults=0, replayed=False, rederived=False,
 )  # fmt: skip
 
 
@@ -128,12 +128,13 @@ def _rights_documented(spec: Spec, evidence: Evidence) -> Decision:
 
 
 def _claims_follow_map(spec: Spec, evidence: Evidence) -> Decision:
-    if evidence.map_changed is None:
-        return False, "nobody compared the plan with what was pinned at the first look"
-    if evidence.map_changed:
-        return False, f"changed after the first look: {', '.join(evidence.map_changed)}"
-    sections = ", ".join(MAPPED_SECTIONS)
-    return True, f"{len(spec.claims)} claims; {sections} are as they were pinned before the first look"
+    if evidence.off_the_map is None:
+        return False, "nobody compared the claims with what was pinned at the first look"
+    if evidence.off_the_map:
+        return False, f"changed after the first look, and not marked exploratory: {'; '.join(evidence.off_the_map)}"
+    marked = len(evidence.exploratory)
+    rest = f"{len(spec.claims) - marked} of {len(spec.claims)} claims stand on what was pinned before the first look"
+    return True, f"{rest}, {marked} are exploratory" if marked else rest
 
 
 def _files_verify(spec: Spec, evidence: Evidence) -> Decision:

@@ -13,7 +13,7 @@ another one puts it back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ from sealkit.infer.rows import effect_row
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Need
 from sealkit.plan.schema import Spec
-from sealkit.publish.measuring import ruling_changed_since_look
+from sealkit.publish.measuring import pin_at_look, ruling_changed_since_look
 from sealkit.publish.review import Review
 from sealkit.publish.ruling_at_look import Verdicts
 from sealkit.seal.changes import unchanged_words
@@ -105,10 +105,14 @@ def _again(cells: Cells) -> Sensitivity:
     return Sensitivity(effects, ruled_on(spec, effects))
 
 
-def map_changed(sealed: SealedPlan, sections: Sequence[str]) -> tuple[str, ...]:
-    """Those of these sections of the plan that an amendment after the first look changed."""
-    after = [amendment.changed.protected for amendment in sealed.amendments if amendment.phase in LOOKED]
-    return tuple(name for name in sections if any(name in protected for protected in after))
+def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, ...]:
+    """Each claim that is not exploratory, and what it stands on that is not as it was pinned at the first look."""
+    then = pin_at_look(sealed)
+    if then is None:
+        return ()
+    moved = moved_under_claims(then.plan, sealed.plan)
+    unmarked = [name for name in moved if name in sealed.plan.spec.claims and name not in exploratory]
+    return tuple(f"{name} ({', '.join(moved[name])})" for name in unmarked)
 
 
 # --- claims --------------------------------------------------------------------------------------

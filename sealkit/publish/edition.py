@@ -20,9 +20,9 @@ from sealkit.files import create_file, read_if_there
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
-from sealkit.infer.gates import MAPPED_SECTIONS, Evidence, GateRuling, all_open, decide_gates
+from sealkit.infer.gates import Evidence, GateRuling, all_open, decide_gates
 from sealkit.plan.slots import slot_count
-from sealkit.publish.amended import Amended, amended, map_changed
+from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import make_bundle
 from sealkit.publish.markdown import markdown
@@ -101,8 +101,8 @@ def _edition(
     study: Study, found: Review, analysis: Analysis, course: Course, head: JournalHead, analyses: int
 ) -> Edition:
     sealed, spec = study.sealed, study.sealed.plan.spec
-    gates = decide_gates(spec, _evidence(study, found, analysis, course))
     after = amended(study, found, analysis)
+    gates = decide_gates(spec, _evidence(study, found, analysis, course, after.reservations.exploratory))
     claims = rule_claims(spec, analysis.verdicts, _reservations(analysis, after, gates))
     results = digest_bytes(analysis.line)
     # Analysed again after an amendment or a withdrawal, the same numbers may come with other claims.
@@ -137,7 +137,9 @@ def _edition(
     return Edition(name, sealed.pin, files, claims, gates, head, results, recorded)
 
 
-def _evidence(study: Study, found: Review, analysis: Analysis, course: Course) -> Evidence:
+def _evidence(
+    study: Study, found: Review, analysis: Analysis, course: Course, exploratory: Mapping[str, str]
+) -> Evidence:
     spec = study.sealed.plan.spec
     per_arm = slot_count(spec, "confirmatory") // len(spec.factors.arm)
     return Evidence(
@@ -148,7 +150,8 @@ def _evidence(study: Study, found: Review, analysis: Analysis, course: Course) -
         planned=dict.fromkeys(spec.factors.arm, per_arm),
         recorded_agrees=found.recorded == arm_counts(found.arms),
         irreconcilable=irreconcilable(spec, analysis.record),
-        map_changed=map_changed(study.sealed, MAPPED_SECTIONS),
+        off_the_map=off_the_map(study.sealed, exploratory),
+        exploratory=tuple(name for name in spec.claims if name in exploratory),
         faults=found.faults,
         replayed=study.sandbox is not None,
         rederived=found.analysed == digest_bytes(analysis.line),

@@ -48,8 +48,9 @@ def _lines(document: Row) -> Iterator[str]:
     yield "\n## Gates"
     yield from _table(parts.gate_table(rows_of(document, "gates")))
     yield f"\n## Methods\n\n{_paragraph(document['methods'])}\n"
-    yield from (f"- {_text(confound)}" for confound in cast(list[str], study["confounds"]))
-    yield f"\n{_paragraph(study['power'])}"
+    confounds = cast(list[str], study["confounds"])
+    yield from ("Confounds that the plan states:\n", *(f"- {_text(one)}" for one in confounds)) if confounds else ()
+    yield f"\nPower, as the plan states it: {_text(study['power'])}"
     yield f"\n## Check it yourself\n\n{_code('sealkit verify ' + str(document['edition']) + ' --replay')}"
     yield from _table(parts.provenance(study))
 

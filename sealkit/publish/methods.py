@@ -118,7 +118,7 @@ def _before(spec: Spec, seal: Seal, pin: str, course: Course) -> Iterator[str]:
     piloted, called = seal.pilot.episodes, seal.pilot.calls
     yield f"Before it, {many(piloted, 'pilot episode')} and {many(called, 'model call')} were recorded."
     if course.smoke:
-        yield f"Smoke runs left {many(course.smoke, 'episode')}, which are not analysed."
+        yield f"Smoke runs left {many(course.smoke, 'episode')}, never analysed."
 
 
 def _run(spec: Spec, course: Course) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
     abandoned = course.attempts - course.episodes - failed
     parts = [f"{course.episodes} left an episode"]
     parts += [f"{failed} ended without one ({listed(course.endings)})"] if failed else []
-    parts += [f"{abandoned} were abandoned"] if abandoned else []
+    parts += [f"{abandoned} {were(abandoned)} abandoned"] if abandoned else []
     yield f"Of {many(course.attempts, 'attempt')}, {', '.join(parts)}."
     if course.opened > 1:
         yield f"The run was opened {course.opened} times."
@@ -137,8 +137,8 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
         yield f"It was paused {many(course.pauses.total(), 'time')} ({listed(course.pauses)})."
     if course.behind or course.torn:
         yield (
-            f"After crashes, {many(course.torn, 'torn tail')} of a file were set aside and "
-            f"{many(course.behind, 'entry', 'entries')} of the journal recovered."
+            f"After crashes, {many(course.torn, 'torn tail')} of a file {were(course.torn)} set aside and "
+            f"{many(course.behind, 'entry', 'entries')} of the journal {were(course.behind)} recovered."
         )
     if len(course.environments) > 1:
         yield f"It ran in {len(course.environments)} environments."
@@ -150,12 +150,13 @@ def _after(spec: Spec, course: Course) -> Iterator[str]:
     how = f"accepted by {' and '.join(spec.verifiers)}"
     yield f"An episode was admitted if {how}. Evidence level: {spec.evidence}."
     if course.first_look is not None:
+        looks = course.looks.total()
         yield (
             f"Outcomes were first looked at in entry {course.first_look} of the journal, "
-            f"and {many(course.looks.total(), 'look')} were recorded ({listed(course.looks)})."
+            f"and {many(looks, 'look')} {were(looks)} recorded ({listed(course.looks)})."
         )
     if course.withdrawals:
-        yield f"{many(course.withdrawals, 'withdrawal')} were recorded."
+        yield f"{many(course.withdrawals, 'withdrawal')} {were(course.withdrawals)} recorded."
 
 
 def many(count: int, one: str, several: str = "") -> str:
@@ -165,6 +166,11 @@ def many(count: int, one: str, several: str = "") -> str:
     ('1 episode', '2 episodes', '0 entries')
     """
     return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def were(count: int) -> str:
+    """The verb that goes with `count`."""
+    return "was" if count == 1 else "were"
 
 
 def listed(counts: Counter[str]) -> str:

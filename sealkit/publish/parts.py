@@ -14,9 +14,11 @@ from sealkit.wire.records import Json
 
 Row: TypeAlias = dict[str, Json]
 STRATA = {
-    "instrument": "validated instrument behaviour",
-    "confirmatory": "preregistered",
+    "validated": "validated instrument behaviour",
+    "instrument": "instrument behaviour, not validated",
+    "confirmatory": "preregistered and measured",
     "descriptive": "descriptive",
+    "exploratory": "exploratory",
     "unmeasured": "preregistered and unmeasured",
     "withheld": "withheld",
 }
@@ -105,11 +107,14 @@ def _robustness(robustness: Row, verdict: str) -> Iterator[str]:
 
 
 def strata(claims: Sequence[Row]) -> tuple[Stratum, ...]:
-    """Claims in their strata; those that nothing was measured for, and those held back, each in one of their own."""
+    """Claims in their strata; those that stand on less than was planned each in one of their own."""
     groups: dict[str, list[Row]] = {}
     for claim in claims:
-        status = str(claim["status"])
-        stratum = status if status in ("unmeasured", "withheld") else str(claim["stratum"])
+        stratum = status = str(claim["status"])
+        if status not in ("exploratory", "unmeasured", "withheld"):
+            stratum = str(claim["stratum"])
+        if (stratum, status) == ("instrument", "supported"):
+            stratum = "validated"
         groups.setdefault(stratum, []).append({**claim, "needs_text": "; ".join(map(_need, rows_of(claim, "needs")))})
     return tuple(Stratum(STRATA[name], tuple(groups[name])) for name in STRATA if name in groups)
 

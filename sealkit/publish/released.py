@@ -106,7 +106,7 @@ def _check_reports(folder: Path, document: Row) -> list[str]:
 
 
 def check_released(released: Released, found: Review) -> None:
-    """Raise `UntrustedError` unless the journal, which was checked, has this analysis and no other of that name."""
+    """Raise `UntrustedError` unless the journal, which was checked, has this analysis, and no other such edition."""
     where = str(released.folder / RESULTS)
     analysis = digest_bytes(encode_value(part_of(released.document, "analysis")))
     if analysis not in found.analyses:

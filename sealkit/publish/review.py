@@ -89,8 +89,12 @@ class Review:
 
     @property
     def faults(self) -> int:
-        """Episodes that were not admitted, unless the journal records just these exclusions."""
-        return 0 if self.recorded == arm_counts(self.arms) else self.refused
+        """Episodes that were not admitted, unless the journal records just these exclusions.
+
+        A record that is not what it claims to be was written by no world: it is a fault, recorded or not.
+        """
+        tampered = sum(arm.excluded.get("evidence", 0) for arm in self.arms.values())
+        return tampered if self.recorded == arm_counts(self.arms) else self.refused
 
 
 def arm_counts(arms: dict[str, ArmTally]) -> dict[str, ArmCounts]:
@@ -300,6 +304,8 @@ def _notes(study: Study, clock_went_back: tuple[int, ...]) -> tuple[str, ...]:
     states = {(name, state) for under in study.under.values() for name, state in under.verifiers.items()}
     notes += [f"verifier {name} {state}" for name, state in sorted(states) if state.startswith("differs")]
     notes += [f"verifier {name} is not checked: it needs the study's code (--replay)" for name in study.unchecked]
+    if states and all(state == "the study's own" for _, state in states):
+        notes.append("admitted by the study's own verifiers alone: no verifier of yours ruled on this evidence")
     since = "the seal" if not sealed.latest.number else f"amendment {sealed.latest.number}"
     if _has_working_tree(sealed.study):
         try:

@@ -24,8 +24,8 @@ code { font: .85em ui-monospace, monospace; overflow-wrap: anywhere; }
 .partly, .not_shown, .not_estimable, .unmeasured, .exploratory, .withheld { color: var(--wait); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: .2rem 0 .6rem; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { max-width: 26rem; overflow-wrap: break-word; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-th { color: var(--soft); font-weight: 600; } td.n, th.n { text-align: right; white-space: nowrap; } td:last-child:not(.n) { min-width: 11rem; }
+th, td { max-width: 26rem; overflow-wrap: break-word; padding: .3rem .65rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+th { color: var(--soft); font-weight: 600; } td.n, th.n { text-align: right; } td.n { white-space: nowrap; } th { vertical-align: bottom; } td:last-child:not(.n) { min-width: 11rem; }
 figure { margin: .4rem 0 1.2rem; } figcaption { max-width: 46rem; } svg { width: 100%; min-width: 34rem; height: auto; max-width: 46rem; }
 svg text { fill: var(--ink); font: 13px system-ui, sans-serif; paint-order: stroke; stroke: var(--paper);
   stroke-width: 4px; } svg .tick { fill: var(--soft); font-size: 11px; }

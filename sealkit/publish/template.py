@@ -87,7 +87,9 @@ Evidence: {{ study.evidence }}{% if study.evidence == "recorded" %}, not replaya
 <section id="gates"><h2>Gates</h2>{{ grid(gates) }}</section>
 
 <section id="methods"><h2>Methods</h2><p>{{ methods }}</p>
-<ul>{% for confound in study.confounds %}<li>{{ confound }}</li>{% endfor %}</ul><p>{{ study.power }}</p></section>
+{% if study.confounds %}<p>Confounds that the plan states:</p>
+<ul>{% for confound in study.confounds %}<li>{{ confound }}</li>{% endfor %}</ul>{% endif %}
+<p>Power, as the plan states it: {{ study.power }}</p></section>
 
 <section id="check"><h2>Check it yourself</h2>
 <p>Everything above is read from <code>results.json</code>. The bundle beside this page holds the seal, the scenarios, the sealed

@@ -49,7 +49,7 @@ class KnownHead(Record, frozen=True, tag_field="type", tag="sealkit/known-head/v
 
     def anchor(self) -> Anchor:
         """What a journal of this seal must meet."""
-        return Anchor(self.count, self.digest, f"this machine, which saw it on {self.seen[:10]},")
+        return Anchor(self.count, self.digest, f"this machine, which saw it on {self.seen[:10]},", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def parse_expect(text: str) -> Anchor:
         count, digest = parse_head(text, where="--expect")
     except MalformedError as error:
         raise UsageError(error.what, where=error.where, remedy="copy a head as `sealkit status` prints it") from error
-    return Anchor(count, digest, "--expect")
+    return Anchor(count, digest, "--expect", True)
 
 
 def quoted_heads(text: str, *, plan: str, source: str) -> tuple[Anchor, ...]:

@@ -36,11 +36,15 @@ TAMPERED = "no crash leaves this"
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A head that something outside the journal quotes: after `count` entries, the last has this digest."""
+    """A head that something outside the journal quotes: after `count` entries, the last has this digest.
+
+    `outside` says that the source lies outside the study's folder: whoever wrote the folder did not write it.
+    """
 
     count: int
     digest: str
     source: str
+    outside: bool = False
 
 
 class History:

@@ -16,24 +16,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Final, TypeVar
 
 from sealkit.files import open_folder, read_file_safely, read_if_there
-from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import blocks
 from sealkit.plan.yaml import MAX_BYTES
-from sealkit.seal.archive import check_archive, unpack
+from sealkit.seal.archive import unpack
 from sealkit.seal.changes import Version, changes, is_change, judge_files, sources_of
-from sealkit.seal.closure import Closure, check_closure
+from sealkit.seal.closure import Closure
 from sealkit.seal.commitment import Amendment, Commitment, Seal, check_reason
+from sealkit.seal.committed import check_closure_of, check_manifest, check_plan, check_source
 from sealkit.seal.foundations import effect_on_claims
 from sealkit.seal.in_force import Due
-from sealkit.seal.manifest import Manifest, open_manifest, planned_keys
-from sealkit.seal.places import amendment_file, beside, declared, plan_entry
+from sealkit.seal.manifest import Manifest, open_manifest
+from sealkit.seal.places import amendment_file, beside, plan_entry
 from sealkit.wire.canon import MAX_LINE, decode_record
 from sealkit.wire.chain import Amended, Slot, is_time, parse_head
 from sealkit.wire.digest import digest_bytes, short
@@ -101,7 +100,7 @@ class Pinned:
 
     def files(self, names: frozenset[str]) -> dict[str, bytes]:
         """Those of these files that the archive of this pin holds."""
-        return _check_source(self.plan_path, self.study, self.number, self.commitment, names)
+        return check_source(self.plan_path, self.study, self.number, self.commitment, names)
 
     def due(self) -> Due:
         """What the journal must hold of this amendment."""
@@ -154,18 +153,18 @@ def _open_pin(
     kept: dict[str, bytes] | None = None
     if look:
         data = read_file_safely(plan_path, inside=study, limit=MAX_BYTES)
-        plan = _check_plan(data, str(plan_path), commitment, parsed, since, record)
+        plan = check_plan(data, str(plan_path), commitment, parsed, since, record)
     else:
-        kept = _check_source(plan_path, study, number, commitment, None)
+        kept = check_source(plan_path, study, number, commitment, None)
         archive = beside(plan_path, "source.tar", number)
-        plan = _check_plan(kept[commitment.plan.path], str(archive), commitment, parsed, since, record)
-    _check_closure(commitment.closure, plan.spec, where=record)
+        plan = check_plan(kept[commitment.plan.path], str(archive), commitment, parsed, since, record)
+    check_closure_of(commitment.closure, plan.spec, where=record)
     if kept is None:
-        kept = _check_source(plan_path, study, number, commitment, None if keep else frozenset())
+        kept = check_source(plan_path, study, number, commitment, None if keep else frozenset())
     judge = judge_files(plan.spec, {name: data for name, data in kept.items() if sources_of(plan.spec, name)})
     manifest = open_manifest(beside(plan_path, "manifest.jsonl", number), commitment.manifest, inside=study)
     try:
-        _check_manifest(manifest, plan.spec)
+        check_manifest(manifest, plan.spec)
     except SealkitError:
         manifest.close()
         raise
@@ -259,79 +258,3 @@ def check_superseded(spec: Spec, superseded: Sequence[Slot], *, where: str) -> N
 def block_key(slot: Mapping[str, Level], spec: Spec) -> tuple[Level | None, ...]:
     """The levels that say to which block a slot belongs."""
     return tuple(slot.get(name) for name in spec.sample.block_by)
-
-
-# --- what a pin commits to -----------------------------------------------------------------------
-
-
-def _check_source(
-    plan_path: Path, study: Path, number: int, commitment: Commitment, names: frozenset[str] | None
-) -> dict[str, bytes]:
-    """The archive is as committed to; those of its files that `names` has, or all Python files and the plan."""
-    archive, source = beside(plan_path, "source.tar", number), commitment.source
-
-    def keep(name: str) -> bool:
-        if names is not None:
-            return name in names
-        return name == commitment.plan.path or (name.endswith(".py") and not name.startswith("sealkit/"))
-
-    try:
-        return check_archive(
-            archive, commitment.closure, plan_entry(commitment.plan), inside=study, digest=source.digest,
-            size=source.size, keep=keep,
-        )  # fmt: skip
-    except FileNotFoundError as error:
-        raise UntrustedError(
-            "there is no source archive", where=str(archive), remedy="fetch the whole study"
-        ) from error
-
-
-def _check_plan(
-    data: bytes, name: str, commitment: Commitment, parsed: Sequence[Plan], since: str, record: str
-) -> Plan:
-    """The plan in `data`, which has the bytes and says what the commitment says it does."""
-    sealed = commitment.plan
-    changed = digest_bytes(data) != sealed.file
-    remedy = "put it back, or record the change with `sealkit amend`"
-    plan = next((plan for plan in parsed if plan.data == data), None)
-    try:
-        plan = plan or open_plan_bytes(data, name)
-    except (MalformedError, UsageError) as error:
-        what = f"has changed since {since} and is no plan any more" if changed else "is sealed, but is no plan"
-        raise UntrustedError(f"{what}: {error}", where=name) from error
-    names = sorted(
-        section
-        for section in plan.sections.keys() | sealed.sections.keys()
-        if plan.sections.get(section) != sealed.sections.get(section)
-    )
-    if names:
-        section = f"section {names[0]} differs" if len(names) == 1 else f"sections {', '.join(names)} differ"
-        raise UntrustedError(f"has changed since {since}: {section}", where=name, remedy=remedy)
-    if changed:
-        what = f"has changed since {since}: comments or layout differ, no section does"
-        raise UntrustedError(what, where=name, remedy=remedy)
-    stated = (sealed.canonical, sealed.id, sealed.size, commitment.data_access)
-    if stated != (plan.digest, plan.spec.id, len(data), plan.spec.data_access):
-        raise UntrustedError("says of the plan what the plan does not", where=record)
-    return plan
-
-
-def _check_closure(closure: Closure, spec: Spec, *, where: str) -> None:
-    """The closure is well-formed, and is that of what the plan names."""
-    check_closure(closure, where=where)
-    names = declared(spec)
-    due = {*names.trees, *names.foreign}
-    held = {tree.path for tree in closure.trees} | {entry.path for entry in closure.files}
-    for path in sorted(due):
-        if not any(path == one or path.startswith(f"{one}/") for one in held):
-            raise UntrustedError(f"the plan depends on {path}, which is not sealed", where=where)
-    for path in sorted(held - due - {"sealkit"}):
-        raise UntrustedError(f"{path} is sealed, but the plan does not name it", where=where)
-
-
-def _check_manifest(manifest: Manifest, spec: Spec) -> None:
-    planned = iter(()) if isinstance(spec.world, ExternalWorld) else planned_keys(spec)
-    for found, due in zip_longest(manifest.keys(), planned):
-        if found != due:
-            what = f"found scenario {found or 'none'}, but the plan runs {due or 'no more'} there"
-            raise UntrustedError(what, where=str(manifest.path))

@@ -30,6 +30,7 @@ from sealkit.run.play import play
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
 from sealkit.wire.errors import SealkitError
 from sealkit.wire.records import Action, Episode, Json, Level, Scenario, Trusted
+from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
 from sealkit.world.loader import LoadedWorld, asks_for_rerun, load_judge, load_verifier, load_world, make_scenario
 from sealkit.world.sdk import Judge
 from sealkit.world.witness import rerun
@@ -101,7 +102,10 @@ class Child:
         check = load_verifier(self.source / "verifiers" / str(request["verifier"]))
         if asks_for_rerun(check):
             check = partial(check, rerun=self.run_again)
-        return cast(Json, msgspec.to_builtins(check(_trusted(request, raw), raw["episode"])))
+        verdict = check(_trusted(request, raw), raw["episode"])
+        if not isinstance(verdict, (Accepted, Rejected, Abstained, Errored)):
+            raise TypeError(f"the verifier answered {type(verdict).__name__}, due a verdict")
+        return cast(Json, msgspec.to_builtins(verdict))
 
 
 def _trusted(request: Request, raw: Raw) -> Trusted:

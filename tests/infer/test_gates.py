@@ -26,7 +26,8 @@ FULL = Evidence(
     planned=dict.fromkeys(ARMS, 60),
     recorded_agrees=True,
     irreconcilable=(),
-    map_changed=(),
+    off_the_map=(),
+    exploratory=(),
     faults=0,
     replayed=True,
     rederived=True,
@@ -70,7 +71,7 @@ def test_with_all_its_evidence_every_gate_is_open() -> None:
         ("denominators_reconcile", {"arms": {"A": FULL.arms["A"]}}, "not every arm was ruled on"),
         (
             "denominators_reconcile",
-            {"arms": FULL.arms | {"A": ArmTally(admitted=59)}},
+            {"arms": {**FULL.arms, "A": ArmTally(admitted=59)}},
             "arm A: 59 slots ruled on, 60 planned",
         ),
         ("denominators_reconcile", {"recorded_agrees": False}, "not those that the journal records"),
@@ -78,8 +79,8 @@ def test_with_all_its_evidence_every_gate_is_open() -> None:
         ("denominators_reconcile", {"irreconcilable": ("arm A: 3 slots",)}, "arm A: 3 slots"),
         ("false_rejection_acceptable", {"false_rejections": None}, "no faithful parent was judged"),
         ("false_rejection_acceptable", {"false_rejections": (False, "9 of 60")}, "9 of 60"),
-        ("claims_follow_map", {"map_changed": None}, "nobody compared"),
-        ("claims_follow_map", {"map_changed": ("hypotheses",)}, "changed after the first look: hypotheses"),
+        ("claims_follow_map", {"off_the_map": None}, "nobody compared"),
+        ("claims_follow_map", {"off_the_map": ("it-helps (hypotheses.H1)",)}, "not marked exploratory: it-helps (hyp"),
         ("files_verify", {"faults": 2}, "2 episodes do not hold"),
         ("files_verify", {"replayed": False}, "the sealed source was not run again"),
         ("files_verify", {"rederived": False}, "not those that the journal records"),
@@ -125,6 +126,15 @@ def test_a_plan_that_asks_for_no_replay_is_not_said_to_be_replayed() -> None:
     plain = msgspec.structs.replace(SPEC, verifiers=("witness",))
     (ruling,) = (one for one in decide_gates(plain, FULL) if one.gate == "files_verify")
     assert ruling.open and "no episode run again" in ruling.evidence
+
+
+def test_exploratory_claims_leave_the_map_openly() -> None:
+    marked = replace(FULL, exploratory=("enforced-revalidation-helps",))
+    (ruling,) = (one for one in decide_gates(SPEC, marked) if one.gate == "claims_follow_map")
+    count = len(SPEC.claims)
+    assert (
+        ruling.open and f"{count - 1} of {count} claims" in ruling.evidence and "1 are exploratory" in ruling.evidence
+    )
 
 
 # --- whether counts add up -----------------------------------------------------------------------

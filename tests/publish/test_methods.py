@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -52,12 +53,12 @@ def tried(seed: int, attempt: int = 1, stage: Stage = "confirmatory") -> Attempt
 
 
 def kept(seed: int, attempt: int = 1, stage: Stage = "confirmatory") -> EpisodeKept:
-    slot = {"arm": "A", "family": "noise", "seed": seed}
+    slot: dict[str, int | str] = {"arm": "A", "family": "noise", "seed": seed}
     return EpisodeKept(stage=stage, pin=PIN, slot=slot, attempt=attempt, digest=PIN, bytes=9)
 
 
 def failed(seed: int, ending: str) -> Failed:
-    slot = {"arm": "A", "family": "noise", "seed": seed}
+    slot: dict[str, int | str] = {"arm": "A", "family": "noise", "seed": seed}
     return Failed(stage="confirmatory", pin=PIN, slot=slot, attempt=1, ending=ending, why="so")
 
 
@@ -101,12 +102,12 @@ def test_a_plain_run(tell) -> None:  # type: ignore[no-untyped-def]
 def test_abandoned_attempts_a_pause_and_two_openings(tell) -> None:  # type: ignore[no-untyped-def]
     text = tell(*TWICE)
     assert (
-        "Of 5 attempts, 2 left an episode, 2 ended without one (harness error 1, provider error 1), 1 were abandoned."
+        "Of 5 attempts, 2 left an episode, 2 ended without one (harness error 1, provider error 1), 1 was abandoned."
         in text
     )
     assert "The run was opened 2 times. It was paused 1 time (provider 1)." in text
     assert "It ran in 2 environments." in text
-    assert "Smoke runs left 1 episode, which are not analysed." in text
+    assert "Smoke runs left 1 episode, never analysed." in text
     assert "first looked at in entry 17 of the journal, and 2 looks were recorded (analyse 1, claims 1)." in text
 
 
@@ -116,9 +117,9 @@ def test_crashes_amendments_and_withdrawals(tell) -> None:  # type: ignore[no-un
         *PLAIN, mended, Recovered(entry=6), Amended(number=1, pin=HERE, phase="after_first_episode"),
         Withdrawn(what="all", reason="no"),
     )  # fmt: skip
-    assert "After crashes, 1 torn tail of a file were set aside and 1 entry of the journal recovered." in text
+    assert "After crashes, 1 torn tail of a file was set aside and 1 entry of the journal was recovered." in text
     assert "It was amended 1 time (after first episode 1)." in text
-    assert "1 withdrawal were recorded." in text
+    assert "1 withdrawal was recorded." in text
 
 
 def test_what_smoke_runs_did_is_not_counted_as_the_run(tell) -> None:  # type: ignore[no-untyped-def]
@@ -133,8 +134,6 @@ def test_places_in_the_journal() -> None:
 
 
 def test_the_paragraph_of_a_published_study(published_once: Path) -> None:
-    import json
-
     (folder,) = (published_once / "publications").iterdir()
     text = json.loads((folder / "results.json").read_bytes())["methods"]
     assert text.startswith("The plan part was sealed on ")

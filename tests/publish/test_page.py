@@ -178,7 +178,13 @@ def test_verdicts_and_what_they_do_not_show_come_first() -> None:
 def test_strata_are_kept_apart() -> None:
     found = check_safe(page(synthetic()))
     claims = [heading.removeprefix("Claims: ") for heading in found.headings if heading.startswith("Claims: ")]
-    assert claims == list(STRATA.values())
+    assert claims == [title for name, title in STRATA.items() if name != "instrument"]
+    document = synthetic()
+    document["claims"][0]["status"] = "contradicted"
+    again = check_safe(page(document)).headings
+    assert (
+        "Claims: instrument behaviour, not validated" in again and "Claims: validated instrument behaviour" not in again
+    )
     html = page(synthetic())
     for status in STATUSES:
         assert f'<span class="status {status}">{status.replace("_", " ")}</span>' in html

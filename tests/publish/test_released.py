@@ -40,7 +40,7 @@ def test_a_stranger_checks_an_edition_from_its_folder_alone(edition: Path, tmp_p
     folder = elsewhere(edition, tmp_path)
     said = ok(verify(folder)).out
     assert f"edition {edition.name}: its files agree with each other and with the journal" in said
-    assert "history anchored by: edition" in said
+    assert "history anchored by: nothing outside this folder; quoted inside it by edition" in said
     assert "working tree" not in said
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sealkit.verify import sandbox as sandbox_module
-from sealkit.verify.sandbox import Sandbox
+from sealkit.verify.sandbox import BrokenOffError, Sandbox
 from sealkit.wire.canon import decode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError
@@ -259,7 +259,7 @@ def put_verifier(source: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["return None", "return 5", "return {'verdict': 'splendid'}", "raise ValueError('no')", "import os; os._exit(3)"],
+    ["return None", "return 5", "return {'verdict': 'splendid'}", "raise ValueError('no')"],
 )
 def test_a_verifier_of_the_studys_own_that_breaks_has_errored(body: str, source: Path) -> None:
     put_verifier(source, f"def check(trusted, episode):\n    {body}\n")
@@ -267,6 +267,17 @@ def test_a_verifier_of_the_studys_own_that_breaks_has_errored(body: str, source:
         sandbox.load("lamp", "worlds/lamp/judge")
         trusted = Trusted(pin="p", judge="j", slot=SLOT, scenario=sandbox.scenario("calm", 0, {}))
         assert isinstance(sandbox.check("own", trusted, b"{}"), Errored)
+
+
+def test_a_child_that_is_gone_rules_on_nothing(source: Path) -> None:
+    """A child that was killed, for want of memory say, must not read as so many episodes that no verifier accepted."""
+    put_verifier(source, "def check(trusted, episode):\n    import os; os._exit(3)\n")
+    with Sandbox(source, isolation="limits") as sandbox:
+        sandbox.load("lamp", "worlds/lamp/judge")
+        trusted = Trusted(pin="p", judge="j", slot=SLOT, scenario=sandbox.scenario("calm", 0, {}))
+        for _ in range(2):
+            with pytest.raises(BrokenOffError, match="stopped"):
+                sandbox.check("own", trusted, b"{}")
 
 
 def test_a_verifier_of_the_studys_own_gives_its_verdict(source: Path) -> None:

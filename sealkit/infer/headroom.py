@@ -1,0 +1,76 @@
+"""Floors and ceilings in episodes that are never analysed: where a metric has nowhere to go, a study shows nothing.
+
+    for each in headroom(spec, [("oracle", measures), …]):
+        each.arm, each.metric, each.end, each.n
+
+An arm is at the ceiling of a metric if every value is as good as the metric allows, at its floor if every one is as
+bad. A count or a duration has no worst value. Fewer than three values say nothing.
+
+>>> str(AtEnd("oracle", "success", "ceiling", "1", 5))
+'arm oracle: success is 1 in 5 of 5, at its ceiling'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal
+
+from sealkit.infer.columns import NULL
+from sealkit.infer.measures import Plain, plain_metrics, read_measures, scale_of_values
+from sealkit.plan.analysis import Binary, Score
+from sealkit.plan.schema import Spec
+from sealkit.wire.records import Json
+
+LEAST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AtEnd:
+    """An arm whose every value of a metric is the best, or the worst, that the metric has."""
+
+    arm: str
+    metric: str
+    end: Literal["floor", "ceiling"]
+    value: str
+    n: int
+
+    def __str__(self) -> str:
+        return f"arm {self.arm}: {self.metric} is {self.value} in {self.n} of {self.n}, at its {self.end}"
+
+
+def headroom(spec: Spec, measured: Iterable[tuple[str, Mapping[str, Json]]]) -> tuple[AtEnd, ...]:
+    """Every arm at an end of a primary metric, in the plan's order; `measured` has an item an episode."""
+    metrics = {name: metric for name, metric in plain_metrics(spec).items() if metric.primary}
+    found: dict[tuple[str, str], list[int]] = {}
+    for arm, measures in measured:
+        for name, metric in metrics.items():
+            if (metric.measure or name) in measures:  # what calls used is no measure of the judge
+                read = read_measures(spec, name, metric, measures, where=f"measures of arm {arm}:")
+                found.setdefault((arm, name), []).extend(value for _, _, value in read if value != NULL)
+    return tuple(
+        end
+        for arm in spec.factors.arm
+        for name, metric in metrics.items()
+        for end in _ends(arm, name, metric, found.get((arm, name), []))
+    )
+
+
+def _ends(arm: str, name: str, metric: Plain, values: list[int]) -> Iterator[AtEnd]:
+    if len(values) < LEAST or len(set(values)) > 1:
+        return
+    scale = scale_of_values(metric)
+    low = int(Fraction(metric.range[0]) / scale) if isinstance(metric, Score) else 0
+    high = (
+        int(Fraction(metric.range[1]) / scale)
+        if isinstance(metric, Score)
+        else 1
+        if isinstance(metric, Binary)
+        else None
+    )
+    best, worst = (high, low) if metric.better == "higher" else (low, high)
+    for end, value in (("ceiling", best), ("floor", worst)):
+        if values[0] == value:
+            shown = f"{float(value * scale):g}"
+            yield AtEnd(arm, name, "ceiling" if end == "ceiling" else "floor", shown, len(values))
