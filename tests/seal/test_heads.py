@@ -34,7 +34,7 @@ def test_the_furthest_head_of_each_seal_is_remembered(known: KnownHeads) -> None
     recalled = known.recall(PIN)
     assert recalled is not None
     assert (recalled.count, recalled.digest, recalled.plan) == (9, head(9).digest, "v1")
-    assert recalled.anchor() == Anchor(9, head(9).digest or "", "this machine, which saw it on 2026-11-30,")
+    assert recalled.anchor() == Anchor(9, head(9).digest or "", "this machine, which saw it on 2026-11-30,", True)
 
 
 def test_another_seal_of_the_same_plan_id_is_found(known: KnownHeads) -> None:
@@ -73,7 +73,7 @@ def test_where_it_is_kept_follows_the_xdg_rules(tmp_path: Path) -> None:
 
 
 def test_expect_takes_a_head_as_it_is_printed() -> None:
-    assert parse_expect(str(head(12))) == Anchor(12, head(12).digest or "", "--expect")
+    assert parse_expect(str(head(12))) == Anchor(12, head(12).digest or "", "--expect", True)
 
 
 @pytest.mark.parametrize(
