@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -22,6 +21,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def print_json(value: Json) -> None:
     """One JSON document, keys sorted, ending in a newline."""
+    import json  # most commands print text, and start sooner without it
+
     click.echo(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True))
 
 

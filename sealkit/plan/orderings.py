@@ -17,18 +17,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Final, TypeAlias
+
+import msgspec
 
 Case: TypeAlias = dict[str, Fraction]
 Choices: TypeAlias = dict[str, list[Fraction]]
 MOST_GRID_POINTS: Final = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(msgspec.Struct, frozen=True):
     """The values that a field can have: low … high, whole numbers only if `whole`."""
 
     low: Fraction

@@ -11,8 +11,9 @@ All problems of a file are collected and raised as one error, the first in its f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from sealkit.wire.errors import MalformedError, UsageError
 
@@ -32,8 +33,7 @@ def cut(text: str) -> str:
     return text if len(text) <= 64 else text[:63] + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Positions:
+class Positions(msgspec.Struct, frozen=True):
     """Where each key and each value of a file stands: line and column, both counted from 1."""
 
     name: str
@@ -54,8 +54,7 @@ class Positions:
         return f"{self.name}:{line}:{column} {spell(path)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One thing wrong at `path`; `at_key` points at the key itself and not at its value."""
 
     path: KeyPath
@@ -76,8 +75,7 @@ def usage_error(problems: Sequence[Problem], positions: Positions) -> UsageError
     return UsageError(first.what, where=where, remedy=first.remedy + _others(p.message(positions) for p in rest))
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(msgspec.Struct, frozen=True):
     """Something in the bytes that is not YAML as sealkit reads it, at a line and column."""
 
     position: Position

@@ -8,8 +8,9 @@ the analysis answers it after the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from sealkit.plan.fields import MEANINGS
 from sealkit.plan.ruling import OTHERWISE, Hypothesis
@@ -17,8 +18,7 @@ from sealkit.plan.schema import Spec
 from sealkit.wire.rules import Rule, compile_rule
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """Rules from top to bottom, the verdict if none holds, and the metric of each effect that they read.
 
     `metric` is the one of `each` that this question is about, and null for a hypothesis that asks once.

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
+
+import msgspec
 
 MAX_INT: Final = 2**53 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(msgspec.Struct, frozen=True):
     """The whole numbers low … high, both included, written `low..high`."""
 
     low: int

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from sealkit.plan.analysis import Contrast, Difference, PlusMinus, Single
 from sealkit.plan.base import Selection
@@ -72,8 +73,7 @@ def blocks(spec: Spec, stage: Stage) -> Iterator[tuple[Slot, ...]]:
         yield tuple(block)
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(msgspec.Struct, frozen=True):
     """What an effect rests on as planned: `cells` of one arm, or joined `pairs`, or the pairs of two effects.
 
     With a `unit`, each of these holds as many units as its episode shows, which no plan can say.

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import Final, TypeAlias
+
+import msgspec
 
 from sealkit.plan.domains import domain_of, margin_of
 from sealkit.plan.fields import WHOLE
@@ -38,8 +39,7 @@ MOST_COMPARED: Final = len(WEAK_ORDERINGS) - 1
 Shown: TypeAlias = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A verdict, the number of cases that lead to it, and the fields' values in one of them."""
 
     verdict: str
@@ -47,8 +47,7 @@ class Row:
     example: Shown
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """A rule that gives no yes or no in a case."""
 
     verdict: str
@@ -56,8 +55,7 @@ class Failure:
     example: Shown
 
 
-@dataclass(frozen=True, slots=True)
-class TruthTable:
+class TruthTable(msgspec.Struct, frozen=True):
     """Every verdict of a question with the cases that reach it; a sound plan has no row without and no failure.
 
     `tried` counts the combinations that were looked at, those that cannot be included.
@@ -71,8 +69,7 @@ class TruthTable:
     tried: int
 
 
-@dataclass(frozen=True, slots=True)
-class TooMany:
+class TooMany(msgspec.Struct, frozen=True):
     """The rules tell more cases apart than are tried."""
 
     fields: tuple[str, ...]
@@ -96,8 +93,7 @@ def truth_table(spec: Spec, question: Question) -> TruthTable | TooMany:
     return _tabulate(question, margins, listed, tried)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
+class _Choices(msgspec.Struct, frozen=True):
     """The cases of one bundle, not made yet, and how many combinations are looked at to find them."""
 
     count: int
@@ -191,16 +187,15 @@ def spelled(value: Fraction) -> str:
 # --- which fields the rules bring together
 
 
-@dataclass(slots=True)
-class _Bundle:
+class _Bundle(msgspec.Struct):
     """Fields that stand together: they bound each other, or a rule compares them. `constants` are those they meet.
 
     `mixed` are the fields that a rule compares with each other or computes with.
     """
 
     names: list[str]
-    constants: list[Fraction] = field(default_factory=list)
-    mixed: set[str] = field(default_factory=set)
+    constants: list[Fraction] = msgspec.field(default_factory=list)
+    mixed: set[str] = msgspec.field(default_factory=set)
     computes: bool = False
 
     @property
@@ -209,8 +204,7 @@ class _Bundle:
         return bool(self.mixed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(msgspec.Struct, frozen=True):
     """What stands between two `&&` or `||` of a rule: at most one comparison, unless parentheses nest more."""
 
     names: tuple[str, ...]

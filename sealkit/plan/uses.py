@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from sealkit.plan.analysis import Difference, ReportedArms
 from sealkit.plan.fields import corrected
@@ -11,8 +11,7 @@ from sealkit.plan.questions import questions
 from sealkit.plan.schema import Spec
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(msgspec.Struct, frozen=True):
     """`effect` is read on `metric` by what stands at `path`."""
 
     effect: str

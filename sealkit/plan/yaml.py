@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import io
 import unicodedata
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+import msgspec
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
@@ -52,8 +52,7 @@ Tree: TypeAlias = "Value | tuple[Tree, ...] | dict[str, Tree]"
 __all__ = ["Document", "Range", "Tree", "read_yaml"]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A file's content as plain values, and where each of them stands."""
 
     value: Tree
@@ -110,14 +109,13 @@ def _words(error: MarkedYAMLError) -> str:
     return f"not YAML: {error.problem or error.context or 'it cannot be read'}".replace("\n", " ")
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A mapping or sequence whose end is not read yet."""
 
     path: KeyPath
     entries: dict[str, Tree] | list[Tree]
     key: str | None = None
-    keys: dict[str, Position] = field(default_factory=dict)
+    keys: dict[str, Position] = msgspec.field(default_factory=dict)
     skipped: int = 0
 
 

@@ -21,10 +21,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from sealkit.files import open_safely, read_file_safely, sync_folder, write_all
+from sealkit.files import open_safely, read_files_safely, sync_folder, write_all
 from sealkit.seal.closure import SEALKIT, Closure, closure_files, sealkit_folder
 from sealkit.seal.tree import MAX_FILE, TreeEntry, check_path
 from sealkit.wire.digest import PREFIX, digest_bytes, short
@@ -77,12 +78,14 @@ def write_archive(path: Path, closure: Closure, plan: TreeEntry, *, study: Path)
 
 def _members(closure: Closure, plan: TreeEntry, study: Path) -> Iterator[bytes]:
     own = sealkit_folder().parent
-    for name, entry in contents(closure, plan).items():
-        root = own if name.startswith(f"{SEALKIT}/") else study
-        data = read_file_safely(root / name, inside=root, limit=MAX_FILE)
-        if digest_bytes(data) != entry.digest:
-            raise UntrustedError("was changed while it was being sealed", where=name, remedy="seal again")
-        yield header(name, len(data)) + data + bytes(-len(data) % BLOCK)
+    held = contents(closure, plan).items()
+    for is_own, group in groupby(held, key=lambda item: item[0].startswith(f"{SEALKIT}/")):
+        root, members = own if is_own else study, tuple(group)
+        files = read_files_safely((root / name for name, _ in members), inside=root, limit=MAX_FILE)
+        for (name, entry), data in zip(members, files, strict=True):
+            if digest_bytes(data) != entry.digest:
+                raise UntrustedError("was changed while it was being sealed", where=name, remedy="seal again")
+            yield header(name, len(data)) + data + bytes(-len(data) % BLOCK)
     yield bytes(2 * BLOCK)
 
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Final
+
+import msgspec
 
 from sealkit.plan.schema import Spec
 from sealkit.seal.closure import Closure, drift
@@ -43,8 +44,7 @@ MOST_DIFF_LINES: Final = 400
 MOST_DIFF_WIDTH: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(msgspec.Struct, frozen=True):
     """What one pin commits to, as far as it is compared; `judge` has the files that the judge is made of."""
 
     plan: PlanSeal

@@ -9,14 +9,14 @@ give the same results, so a difference there is told (`environment_changes`) and
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 import sealkit
+from sealkit.seal.installed import versions
 from sealkit.seal.tree import MAX_FILE, Content, Tree, TreeEntry, check_path, check_tree, file_record, tree_record
 from sealkit.wire.digest import is_digest, short
 from sealkit.wire.errors import MalformedError, UsageError
@@ -55,16 +55,14 @@ class Closure(Record, frozen=True, tag_field="type", tag="sealkit/closure/v1"):
         raise MalformedError(f"there is no tree {path}", where="closure")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True):
     """What a plan names: folders of the study's own Python code, and paths that foreign programs depend on."""
 
     trees: tuple[str, ...]
     foreign: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(msgspec.Struct, frozen=True):
     """One file that is not as it was sealed; a digest is None where there is no such file."""
 
     path: str
@@ -98,7 +96,7 @@ def make_closure(study: Path, declared: Declared) -> Closure:
         lock=_lock(study),
         environment=environment(),
     )
-    check_closure(closure, where=str(study))
+    _check_whole(closure, where=str(study))  # each tree was checked when it was made
     return closure
 
 
@@ -130,6 +128,10 @@ def check_closure(closure: Closure, *, where: str) -> None:
     """Raise unless trees, files and lock are well-formed and no two of them claim the same path."""
     for tree in closure.trees:
         check_tree(tree, where=f"{where}: tree {tree.path!a}")
+    _check_whole(closure, where=where)
+
+
+def _check_whole(closure: Closure, *, where: str) -> None:
     for single in (*closure.files, *((closure.lock,) if closure.lock else ())):
         check_path(single.path, where=where)
         if not is_digest(single.digest) or single.size > MAX_FILE:
@@ -181,7 +183,7 @@ def environment() -> Environment:
         implementation=platform.python_implementation(),
         system=platform.system(),
         machine=platform.machine(),
-        distributions=dict(_distributions()),
+        distributions=dict(versions(DEPENDENCIES)),
     )
 
 
@@ -203,29 +205,6 @@ def _facts(environment: Environment) -> Mapping[str, str]:
         "machine": environment.machine,
         **environment.distributions,
     }
-
-
-_required = re.compile(r"^Requires-Dist: *([A-Za-z0-9._-]+)(?!.*;.*\bextra\b)", re.MULTILINE)
-_version = re.compile(r"^Version: *(\S+)", re.MULTILINE)
-
-
-def _distributions() -> Iterator[tuple[str, str]]:
-    """(name, version) of each installed distribution that sealkit needs, directly or not."""
-    waiting, seen = list(DEPENDENCIES), set[str]()
-    while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name in seen:
-            continue
-        seen.add(name)
-        try:
-            # Read by hand: parsing each as e-mail, README and all, takes longer than the rest of a seal.
-            header = (metadata.distribution(name).read_text("METADATA") or "").partition("\n\n")[0]
-        except metadata.PackageNotFoundError:
-            continue  # a marker of another platform, or a stage that this installation does without
-        version = _version.search(header)
-        if version is not None:
-            yield name, version[1]
-        waiting += _required.findall(header)
 
 
 def _covers(trees: Iterable[str], path: str) -> bool:

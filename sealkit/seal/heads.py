@@ -21,9 +21,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from sealkit.files import read_if_there, replace_file
 from sealkit.seal.history import Anchor
@@ -52,8 +53,7 @@ class KnownHead(Record, frozen=True, tag_field="type", tag="sealkit/known-head/v
         return Anchor(self.count, self.digest, f"this machine, which saw it on {self.seen[:10]},", True)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownHeads:
+class KnownHeads(msgspec.Struct, frozen=True):
     """The heads that this machine remembers, in the file `path`: one canonical `KnownHead` a line."""
 
     path: Path

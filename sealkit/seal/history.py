@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,8 +33,7 @@ REPAIR = "a crash leaves this; `sealkit run` repairs it"
 TAMPERED = "no crash leaves this"
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(msgspec.Struct, frozen=True):
     """A head that something outside the journal quotes: after `count` entries, the last has this digest.
 
     `outside` says that the source lies outside the study's folder: whoever wrote the folder did not write it.

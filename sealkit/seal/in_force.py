@@ -16,8 +16,9 @@ them is under it. The phase of an amendment is what the entries before it say, n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, get_args
+
+import msgspec
 
 from sealkit.wire.chain import (
     Amended,
@@ -41,8 +42,7 @@ PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 LOOKED: Final[tuple[Phase, ...]] = PHASES[3:]
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(msgspec.Struct, frozen=True):
     """An amendment as its file has it: the entry that the journal must hold, and how many entries were there before."""
 
     event: Amended

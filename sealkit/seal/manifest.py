@@ -14,7 +14,6 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -49,13 +48,12 @@ class _Key(msgspec.Struct):
     seed: Count
 
 
-@dataclass(slots=True)
-class _Family:
+class _Family(msgspec.Struct):
     """Where the lines of one family are, by seed in ascending order."""
 
-    seeds: array[int] = field(default_factory=lambda: array("Q"))
-    offsets: array[int] = field(default_factory=lambda: array("Q"))
-    digests: bytearray = field(default_factory=bytearray)
+    seeds: array[int] = msgspec.field(default_factory=lambda: array("Q"))
+    offsets: array[int] = msgspec.field(default_factory=lambda: array("Q"))
+    digests: bytearray = msgspec.field(default_factory=bytearray)
 
 
 class Manifest:

@@ -15,9 +15,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
+
+import msgspec
 
 from sealkit.files import open_folder, read_file_safely, read_if_there
 from sealkit.plan.load import Plan, open_plan_bytes
@@ -43,8 +44,7 @@ MOST_AMENDMENTS: Final = 1000
 R = TypeVar("R", bound=Record)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pinned:
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     """One pin, opened: number 0 is the seal. `open_pins` makes them.
 
     `judge_files` are those that the judge is made of, if there is more than one pin; `blocks` what is superseded, as

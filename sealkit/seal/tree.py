@@ -22,13 +22,14 @@ tree (`own`) is its `*.py` without `reference/`, which a checkout does not have.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from sealkit.files import open_folder, open_safely, spell
+from sealkit.files import Folder, open_folder, spell
 from sealkit.wire.canon import reencode
 from sealkit.wire.digest import digest_bytes, is_digest
 from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
@@ -73,11 +74,11 @@ def tree_record(root: Path, path: str, *, content: Content = "study") -> Tree:
     folder = root / path
     entries: list[TreeEntry] = []
     try:
-        for name in _walk(folder, root, content):
-            check_path(f"{path}/{name}", where=spell(folder / name))
-            entries.append(file_record(root, f"{path}/{name}", known_as=name))
-            if len(entries) > MAX_FILES:
-                raise MalformedError(f"more than {MAX_FILES} files", where=spell(folder))
+        with open_folder(folder, inside=root) as opened:
+            for entry in _walk(opened, path, content):
+                entries.append(entry)
+                if len(entries) > MAX_FILES:
+                    raise MalformedError(f"more than {MAX_FILES} files", where=spell(folder))
     except FileNotFoundError as error:
         raise UsageError("there is no such folder or file", where=error.filename or str(folder)) from error
     if not entries:
@@ -87,13 +88,20 @@ def tree_record(root: Path, path: str, *, content: Content = "study") -> Tree:
     return tree
 
 
-def file_record(root: Path, path: str, *, known_as: str | None = None) -> TreeEntry:
+def file_record(root: Path, path: str) -> TreeEntry:
     """The entry of the one file at `root/path`; `FileNotFoundError` if there is none."""
-    with open(open_safely(root / path, inside=root), "rb") as file:
-        data = file.read(MAX_FILE + 1)
-    if len(data) > MAX_FILE:
-        raise MalformedError(f"more than {MAX_FILE} bytes", where=spell(root / path), remedy="move it out of the tree")
-    return TreeEntry(path=path if known_as is None else known_as, size=len(data), digest=digest_bytes(data))
+    place = root / path
+    with open_folder(place.parent, inside=root) as folder:
+        return _entry(folder, place.name, path)
+
+
+def _entry(folder: Folder, name: str, path: str, tree: str | None = None) -> TreeEntry:
+    if tree is not None:
+        check_path(f"{tree}/{path}", where=f"{folder.path}/{name}")
+    data = folder.read(name, limit=MAX_FILE)
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{folder.path}/{name}")
+    return TreeEntry(path=path, size=len(data), digest=digest_bytes(data))
 
 
 def tree_of(path: str, entries: Iterable[TreeEntry]) -> Tree:
@@ -154,25 +162,26 @@ def _root(entries: Iterable[TreeEntry]) -> str:
     return merkle_root(reencode(entry) for entry in entries)
 
 
-def _walk(folder: Path, inside: Path, content: Content, prefix: str = "") -> Iterator[str]:
-    """The paths below `folder`, in no order that matters; refuses what is no file of a kind that belongs there."""
+def _walk(folder: Folder, tree: str, content: Content, prefix: str = "") -> Iterator[TreeEntry]:
+    """The files below `folder`, in no order that matters; refuses what is no file of a kind that belongs there."""
     if prefix.count("/") > MAX_FOLDERS_DEEP:
-        raise MalformedError(f"folders nested deeper than {MAX_FOLDERS_DEEP}", where=spell(folder))
-    with open_folder(folder, inside=inside) as opened, os.scandir(opened.descriptor) as found:
+        raise MalformedError(f"folders nested deeper than {MAX_FOLDERS_DEEP}", where=spell(folder.path))
+    with os.scandir(folder.descriptor) as found:
         items = [(item.name, item.is_dir(follow_symlinks=False), item.is_file(follow_symlinks=False)) for item in found]
     for name, is_folder, is_file in items:
         path = prefix + name
         if is_folder:
             if name not in CACHES and (content != "own" or path != "reference"):
-                _check_visible(folder / name)
-                yield from _walk(folder / name, inside, content, path + "/")
+                _check_visible(folder.path / name)
+                with folder.below(name) as inner:
+                    yield from _walk(inner, tree, content, path + "/")
         elif content == "own":
             if name.endswith(".py"):
-                yield path
+                yield _entry(folder, name, path, tree)
         elif not _is_litter(name):
             if is_file:  # what is no file is refused by its own name when it is opened
-                _check_kind(folder / name, content)
-            yield path
+                _check_kind(folder.path / name, content)
+            yield _entry(folder, name, path, tree)
 
 
 def _check_visible(folder: Path) -> None:

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from sealkit.wire.canon import MAX_INT
 from sealkit.wire.errors import MalformedError
@@ -51,8 +52,7 @@ Values: TypeAlias = dict[str, Scalar]
 _placeholder = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True):
     """What a contract may look at: the state after the act's own delta, the action, the facts shown before."""
 
     state: Mapping[str, Json]

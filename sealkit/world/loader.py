@@ -15,11 +15,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import cast
+
+import msgspec
 
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
 from sealkit.wire.errors import HarnessError, MalformedError, UsageError
@@ -34,8 +35,7 @@ Check = Callable[..., Verdict]  # check(trusted, episode), and for `replay` also
 ActFunction = Callable[[State, Action], tuple[State, Sequence[Told]]]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedWorld:
+class LoadedWorld(msgspec.Struct, frozen=True):
     """One world as its folder has it now."""
 
     name: str

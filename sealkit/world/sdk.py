@@ -31,8 +31,9 @@ none. Beside the world stands `judge.py` with `MEASURES` and `judge(scenario, ep
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+import msgspec
 
 from sealkit.wire.records import (
     Action,
@@ -88,8 +89,7 @@ State: TypeAlias = dict[str, Json]
 Measures: TypeAlias = Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """A fact to be read off the state: `template` holds `{value}` once."""
 
     pointer: str
@@ -99,8 +99,7 @@ class Reading:
 Told: TypeAlias = Text | Reading | InboxOpened
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(msgspec.Struct, frozen=True):
     """What a world's author says of one scenario; sealkit adds the world's name, family, seed and parameters."""
 
     genesis: State
@@ -132,8 +131,7 @@ class Session(Protocol):
         """Come back to the moment of `snapshot`, whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """What a scripted agent is given before each act.
 
     `last` is the return of the act before (of act 0 at first); `truth` the material state, and only for
@@ -153,8 +151,7 @@ class Agent(Protocol):
         """The next action."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scripted:
+class Scripted(msgspec.Struct, frozen=True):
     """A scripted agent: `make(draws)` starts one for an episode. `reads_truth` marks an oracle."""
 
     make: Callable[[Draws], Agent]
