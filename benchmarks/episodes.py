@@ -7,13 +7,11 @@ from functools import cache
 
 from benchmarks.clock import ROOT
 from benchmarks.sizes import Sizes
-from sealkit.agents.scripted import start_scripted
-from sealkit.run.play import play
+from sealkit.run.play import play_scripted
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.records import Json, Trusted
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
-from sealkit.world.witness import open_scenario
 
 PARAMS: dict[str, Json] = {"turn_budget": 15, "observation_window": 3}
 PIN = digest_bytes(b"pin")
@@ -43,8 +41,7 @@ def _slots(seeds: int) -> Iterator[tuple[str, Trusted]]:
 
 def play_slot(world: LoadedWorld, agent: str, trusted: Trusted) -> bytes:
     """The episode's line, made as a run makes it."""
-    started, reads_truth = start_scripted(world, agent, open_scenario(trusted.scenario))
-    return play(world, started, trusted, reads_truth=reads_truth)
+    return play_scripted(world, agent, trusted)
 
 
 @cache

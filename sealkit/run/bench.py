@@ -13,14 +13,13 @@ from datetime import datetime
 from pathlib import Path
 
 import sealkit
-from sealkit.agents.scripted import start_scripted
 from sealkit.files import read_if_there
 from sealkit.plan.actors import ReferenceWorld, ScriptedArm
 from sealkit.plan.describe import parts_of_later_engines
 from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.slots import Stage, slot_count
 from sealkit.plan.yaml import MAX_BYTES
-from sealkit.run.play import play
+from sealkit.run.play import play_scripted
 from sealkit.run.progress import Standing, begin, begin_sealed
 from sealkit.seal.closure import environment, make_closure
 from sealkit.seal.history import History, open_history
@@ -32,7 +31,6 @@ from sealkit.wire.chain import Opened, Slot
 from sealkit.wire.errors import HarnessError, OutOfOrderError, UsageError
 from sealkit.wire.records import Trusted
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
-from sealkit.world.witness import open_scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,7 @@ class Bench:
         arm = self.plan.spec.factors.arm[str(slot["arm"])]
         if not isinstance(arm, ScriptedArm):
             raise UsageError("no scripted agent", where=self.plan.where("factors", "arm", str(slot["arm"])))
-        trusted = self.trusted(slot)
-        agent, reads_truth = start_scripted(self.world, arm.scripted, open_scenario(trusted.scenario))
-        return play(self.world, agent, trusted, reads_truth=reads_truth)
+        return play_scripted(self.world, arm.scripted, self.trusted(slot))
 
     def history(self) -> History:
         """The stage's journal and episodes, to be read and checked."""

@@ -1,25 +1,39 @@
-"""Plays one slot: an agent in a world, until a final action or the end of its turn budget.
+"""Plays one slot: a player in a world, until a final action, the end of its turn budget, or a fault that ends it.
 
-    line = play(world, agent, trusted, reads_truth=False)
+    line = answered(play(world, player, trusted, endings, reads_truth=False), ask)
 
-Everything comes in as an argument, so the same slot gives the same bytes in any process on any day.
+`play` is a generator like the player's turns: it yields what the player asks and is sent the replies. Everything
+comes in as an argument, so the same slot and the same replies give the same bytes in any process on any day.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping
 from copy import deepcopy
+from typing import NoReturn, TypeAlias
 
+from sealkit.agents.scripted import start_scripted
+from sealkit.agents.turns import Ask, Fault, Move, Player, Reply
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.records import Trusted
+from sealkit.wire.trace import RESERVED, noop
 from sealkit.world.loader import LoadedWorld
-from sealkit.world.sdk import Agent, View
+from sealkit.world.sdk import View
 from sealkit.world.witness import Recorder, open_scenario
 
+Playing: TypeAlias = Generator[Ask, Reply, bytes]
+USES_TURN = "uses_turn"
 
-def play(world: LoadedWorld, agent: Agent, trusted: Trusted, *, reads_truth: bool) -> bytes:
-    """The episode's canonical line; `HarnessError` if the study's own code raises."""
+
+def play(
+    world: LoadedWorld, player: Player, trusted: Trusted, endings: Mapping[str, str], *, reads_truth: bool
+) -> Playing:
+    """The episode's canonical line; `HarnessError` if the study's own code raises.
+
+    `endings` says of each way in which a turn may fail whether it uses the turn or ends the episode.
+    """
     try:
-        return _play(world, agent, trusted, reads_truth=reads_truth)
+        return (yield from _play(world, player, trusted, endings, reads_truth=reads_truth))
     except MalformedError as error:
         raise HarnessError(f"the world or its agent gave what no record can hold: {error}") from error
     except SealkitError:
@@ -28,7 +42,31 @@ def play(world: LoadedWorld, agent: Agent, trusted: Trusted, *, reads_truth: boo
         raise HarnessError(f"the world or its agent raised {type(error).__name__}: {error}") from error
 
 
-def _play(world: LoadedWorld, agent: Agent, trusted: Trusted, *, reads_truth: bool) -> bytes:
+def answered(playing: Playing, ask: Callable[[Ask], Reply]) -> bytes:
+    """Play to the end, with `ask` giving each reply."""
+    try:
+        asked = next(playing)
+        while True:
+            asked = playing.send(ask(asked))
+    except StopIteration as done:
+        line: bytes = done.value
+        return line
+
+
+def play_scripted(world: LoadedWorld, name: str, trusted: Trusted) -> bytes:
+    """The episode that the world's scripted agent `name` leaves of the slot."""
+    player, reads_truth = start_scripted(world, name, open_scenario(trusted.scenario))
+    return answered(play(world, player, trusted, {}, reads_truth=reads_truth), nobody)
+
+
+def nobody(asked: Ask) -> NoReturn:
+    """Answers for players that ask no model."""
+    raise HarnessError(f"a scripted agent asked the model {asked.role!r}")
+
+
+def _play(
+    world: LoadedWorld, player: Player, trusted: Trusted, endings: Mapping[str, str], *, reads_truth: bool
+) -> Playing:
     scenario = open_scenario(trusted.scenario)
     recorder = Recorder(world.session(scenario), trusted)
     act = recorder.begin()
@@ -39,7 +77,14 @@ def _play(world: LoadedWorld, agent: Agent, trusted: Trusted, *, reads_truth: bo
             acts_left=scenario.max_acts - act.n,
             truth=deepcopy(recorder.state) if reads_truth else None,
         )
-        act = recorder.act(agent.act(view))
+        decided = yield from player.turn(view)
+        if isinstance(decided, Fault):
+            if endings.get(decided.why) != USES_TURN:
+                return recorder.close(decided.why, why=decided.say)
+            decided = Move(action=noop(decided.why, decided.say), calls=decided.calls, memory=decided.memory)
+        elif decided.action.name in RESERVED:
+            raise HarnessError(f"an agent cannot act {decided.action.name!r}: the word is sealkit's own")
+        act = recorder.act(decided)
         if act.action.name in scenario.finals:
             return recorder.close("final", why="")
     return recorder.close("budget", why="")

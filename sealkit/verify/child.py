@@ -4,7 +4,7 @@ It lives in the sealed source, is started by `verify.sandbox`, and speaks one re
 line; lines of a study travel as they are, each on a line of its own behind it, under the names in `raw`:
 
     {"op": "load", "judge": "worlds/house/judge", "world": "house"}     → {"measures": ["success", …]}
-    {"op": "rerun", "pin": …, "judge": …, "slot": {…}, "acts": [[action, calls], …], "ended": …, "why": …,
+    {"op": "rerun", "pin": …, "judge": …, "slot": {…}, "moves": [{…}, …], "ended": …, "why": …,
      "raw": ["scenario"]}                                                → {"raw": ["episode"]}
     {"op": "play", "agent": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["scenario"]}   → {"raw": ["episode"]}
     {"op": "judge", "raw": ["episode", "scenario"]}                      → {"measures": {…}}
@@ -25,11 +25,10 @@ from typing import TypeAlias, cast
 
 import msgspec
 
-from sealkit.agents.scripted import start_scripted
-from sealkit.run.play import play
+from sealkit.run.play import play_scripted
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
 from sealkit.wire.errors import SealkitError
-from sealkit.wire.records import Action, Episode, Json, Level, Scenario, Trusted
+from sealkit.wire.records import Episode, Json, Level, Move, Scenario, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
 from sealkit.world.loader import LoadedWorld, asks_for_rerun, load_judge, load_verifier, load_world, make_scenario
 from sealkit.world.sdk import Judge
@@ -70,23 +69,18 @@ class Child:
         return {"measures": list(measures)}
 
     def _rerun(self, request: Request, raw: Raw) -> bytes:
-        acts = tuple(
-            (Action(name=str(action["name"]), args=cast(dict[str, Json], action["args"])), tuple(calls))
-            for action, calls in cast(list[tuple[dict[str, Json], list[str]]], request["acts"])
-        )
-        return self.run_again(_trusted(request, raw), acts, str(request["ended"]), str(request["why"]))
+        moves = msgspec.convert(request["moves"], tuple[Move, ...])
+        return self.run_again(_trusted(request, raw), moves, str(request["ended"]), str(request["why"]))
 
-    def run_again(
-        self, trusted: Trusted, acts: tuple[tuple[Action, tuple[str, ...]], ...], ended: str, why: str
-    ) -> bytes:
-        """The line that the loaded world leaves when it is given these actions."""
+    def run_again(self, trusted: Trusted, moves: tuple[Move, ...], ended: str, why: str) -> bytes:
+        """The line that the loaded world leaves when it is given these moves."""
         assert self.world is not None, "load comes first"
-        return rerun(self.world.session(decode_record(trusted.scenario, Scenario)), trusted, acts, ended=ended, why=why)
+        session = self.world.session(decode_record(trusted.scenario, Scenario))
+        return rerun(session, trusted, moves, ended=ended, why=why)
 
     def _play(self, agent_name: str, trusted: Trusted) -> bytes:
         assert self.world is not None, "load comes first"
-        agent, reads_truth = start_scripted(self.world, agent_name, decode_record(trusted.scenario, Scenario))
-        return play(self.world, agent, trusted, reads_truth=reads_truth)
+        return play_scripted(self.world, agent_name, trusted)
 
     def _judge(self, raw: Raw) -> Json:
         assert self.judge is not None, "load comes first"

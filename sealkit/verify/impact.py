@@ -14,11 +14,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from sealkit.agents.scripted import start_scripted
 from sealkit.plan.actors import ReferenceWorld, ScriptedArm
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import blocks
-from sealkit.run.play import play
+from sealkit.run.play import play_scripted
 from sealkit.run.progress import SlotIndex
 from sealkit.seal.manifest import Manifest
 from sealkit.seal.pins import Pinned, block_key
@@ -30,7 +29,6 @@ from sealkit.wire.chain import EpisodeKept, Slot
 from sealkit.wire.errors import HarnessError, UntrustedError, UsageError
 from sealkit.wire.records import Act, Count, Episode, Trusted
 from sealkit.world.loader import load_world
-from sealkit.world.witness import open_scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +59,7 @@ def replay_recorded(
     world = load_world(study, plan.spec.world.name)
 
     def again(agent_name: str, trusted: Trusted) -> bytes:
-        agent, reads_truth = start_scripted(world, agent_name, open_scenario(trusted.scenario))
-        return play(world, agent, trusted, reads_truth=reads_truth)
+        return play_scripted(world, agent_name, trusted)
 
     return _replayed(sealed, sealed.pins, plan, manifest, again, step)
 

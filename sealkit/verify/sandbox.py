@@ -23,7 +23,7 @@ import msgspec
 from sealkit.verify.child import spelled
 from sealkit.wire.canon import MAX_LINE, decode_value
 from sealkit.wire.errors import HarnessError, MalformedError
-from sealkit.wire.records import Action, Json, Trusted
+from sealkit.wire.records import Json, Move, Trusted
 from sealkit.wire.verdict import Errored, Verdict
 
 Isolation: TypeAlias = Literal["kernel", "limits"]
@@ -100,12 +100,10 @@ class Sandbox:
             raise HarnessError("the sealed source names no measures")
         return tuple(str(name) for name in measures)
 
-    def rerun(self, trusted: Trusted, acts: tuple[tuple[Action, tuple[str, ...]], ...], ended: str, why: str) -> bytes:
-        """The line that the sealed world leaves when it is given these actions."""
-        wired: list[Json] = [
-            [{"name": action.name, "args": action.args}, cast(list[Json], list(calls))] for action, calls in acts
-        ]
-        request = _identity("rerun", trusted) | {"acts": wired, "ended": ended, "why": why}
+    def rerun(self, trusted: Trusted, moves: tuple[Move, ...], ended: str, why: str) -> bytes:
+        """The line that the sealed world leaves when it is given these moves."""
+        wired = cast(Json, msgspec.to_builtins(moves))
+        request = _identity("rerun", trusted) | {"moves": wired, "ended": ended, "why": why}
         return self._ask_for("episode", request, {"scenario": trusted.scenario})
 
     def play(self, agent: str, trusted: Trusted) -> bytes:

@@ -306,7 +306,8 @@ class Act(Record, frozen=True, tag_field="type", tag="sealkit/act/v1"):
     """One act: the action, its own delta, what contracts and restores then changed, the root, the return.
 
     `prev` is the digest of act n-1, and for act 0 that of the episode's `Start`. `calls` are digests of
-    the model replies behind the action, empty for a scripted agent.
+    the model replies behind the action, empty for a scripted agent. `memory` is what the agent's arm keeps of
+    this act: what it noted, believed, cited or was blocked for. No verifier rules on it; a diagnosis may read it.
     """
 
     n: Count
@@ -317,7 +318,16 @@ class Act(Record, frozen=True, tag_field="type", tag="sealkit/act/v1"):
     root: str
     segments: tuple[Segment, ...]
     calls: tuple[str, ...]
+    memory: dict[str, Json]
     prev: str
+
+
+class Move(Record, frozen=True):
+    """What an agent did at one act: all of the act that the world does not decide."""
+
+    action: Action
+    calls: tuple[str, ...]
+    memory: dict[str, Json]
 
 
 # --- receipts ------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from sealkit.wire.records import (
     WhenShown,
 )
 from sealkit.wire.rules import compile_rule
+from sealkit.wire.trace import RESERVED
 
 MAX_OPS = 64
 
@@ -41,6 +42,9 @@ def check_scenario(scenario: Scenario) -> None:
         raise MalformedError("a scenario without material state", where="genesis")
     if scenario.max_acts < 1:
         raise MalformedError(f"found {scenario.max_acts}, due at least 1", where="max_acts")
+    for name in (*scenario.footprints, *scenario.finals):
+        if name in RESERVED:
+            raise MalformedError(f"the action {name!r} is sealkit's own word", where="footprints", remedy="rename it")
     if not scenario.finals:
         raise MalformedError("no action ends the episode", where="finals")
     for name, pointers in scenario.footprints.items():

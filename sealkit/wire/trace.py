@@ -17,12 +17,25 @@ import msgspec
 
 from sealkit.wire.canon import digest_record, encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Act, Action, Component, Episode, Head, Json, Judged, Patch, Root, Start, Trusted
+from sealkit.wire.records import Act, Action, Component, Episode, Head, Json, Judged, Move, Patch, Root, Start, Trusted
 
 BEGIN = Action(name="begin", args={})
+# An act that uses a turn and does nothing: a reply that could not be read, or an action that an arm blocked.
+NOOP = "noop"
+RESERVED = frozenset({BEGIN.name, NOOP})
 
 # While the digest is not known, its place holds what no other value of a record can be taken for.
 _BLANK = "sha256:" + "-" * 64
+
+
+def noop(why: str, say: str) -> Action:
+    """An act that leaves the world alone, for the reason `why` (one word); the agent is told `say`."""
+    return Action(name=NOOP, args={"say": say, "why": why})
+
+
+def bare(action: Action) -> Move:
+    """The move of an agent that asks no model and keeps nothing."""
+    return Move(action=action, calls=(), memory={})
 
 
 def component_digest(name: str, value: Json) -> str:

@@ -2,7 +2,7 @@
 
     recorder = Recorder(session, trusted)
     opening = recorder.begin()                      # act 0: contracts due before the agent's first act
-    act = recorder.act(action)                      # one act: effect, contracts, restores, return
+    act = recorder.act(move)                        # one act: effect, contracts, restores, return
     line = recorder.close("final", why="")          # the canonical episode, every receipt digest computed
 
 One act, in this order: the action's own delta and the trace head; contracts due on the state after it, in
@@ -38,6 +38,7 @@ from sealkit.wire.records import (
     Generation,
     Inbox,
     InboxOpened,
+    Move,
     Never,
     NeverShown,
     Notice,
@@ -52,12 +53,15 @@ from sealkit.wire.records import (
     Scenario,
     Segment,
     Shown,
+    Text,
     ThisReturn,
     Trusted,
     WhenShown,
 )
 from sealkit.wire.trace import (
     BEGIN,
+    NOOP,
+    bare,
     close_record,
     component_digest,
     component_digests,
@@ -97,6 +101,9 @@ class Restored:
     restore: Generation
 
 
+_BEGIN = bare(BEGIN)
+
+
 @lru_cache(maxsize=64)
 def open_scenario(line: bytes) -> Scenario:
     """The scenario that a manifest line spells; the same line gives the same object."""
@@ -128,23 +135,25 @@ class Recorder:
         """Act 0: what is due before the agent's first act."""
         if self.acts:
             raise OutOfOrderError("the episode has begun", remedy="call act")
-        return self._record(BEGIN, (), (), self.start, ())
+        return self._record(_BEGIN, (), (), self.start)
 
-    def act(self, action: Action, calls: tuple[str, ...] = ()) -> Act:
-        """Carry out one action of the agent; `calls` are digests of the model replies behind it."""
+    def act(self, move: Move) -> Act:
+        """Carry out one action of the agent. A `noop` never reaches the world, but time goes on."""
         self._check_open("no act before begin")
         prev = digest_record(self.acts[-1])
-        told = self.session.act(action)
-        return self._record(action, self._moved_by_act(), told, prev, calls)
+        if move.action.name == NOOP:
+            return self._record(move, (), (Text(text=str(move.action.args.get("say", ""))),), prev)
+        told = self.session.act(move.action)
+        return self._record(move, self._moved_by_act(), told, prev)
 
-    def _record(self, action: Action, delta: Patch, told: Sequence[Told], prev: str, calls: tuple[str, ...]) -> Act:
-        k = len(self.acts)
+    def _record(self, move: Move, delta: Patch, told: Sequence[Told], prev: str) -> Act:
+        k, action = len(self.acts), move.action
         head = head_digest(k, action, delta, prev)
         deltas = [*self._occur(k, action, head), *self._restore(k, head)]
         segments = self._return(k, told)
         act = Act(
             n=k, action=action, delta=delta, head=head, deltas=tuple(deltas), root=self.root,
-            segments=segments, calls=calls, prev=prev,
+            segments=segments, calls=move.calls, memory=move.memory, prev=prev,
         )  # fmt: skip
         self.acts.append(act)
         return act
@@ -363,12 +372,10 @@ def _shown(occurrence: Occurrence, k: int, words: str) -> Shown:
     )  # fmt: skip
 
 
-def rerun(
-    session: Session, trusted: Trusted, acts: Sequence[tuple[Action, tuple[str, ...]]], *, ended: str, why: str
-) -> bytes:
-    """The line that the world leaves when it is given these actions (those after act 0), with their call digests."""
+def rerun(session: Session, trusted: Trusted, moves: Sequence[Move], *, ended: str, why: str) -> bytes:
+    """The line that the world leaves when it is given these moves (those after act 0)."""
     recorder = Recorder(session, trusted)
     recorder.begin()
-    for action, calls in acts:
-        recorder.act(action, calls)
+    for move in moves:
+        recorder.act(move)
     return recorder.close(ended, why=why)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from msgspec.structs import replace
 
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.records import Action, Episode, Json, Scenario, Trusted
+from sealkit.wire.trace import bare
 from sealkit.world.draws import Draws
 from sealkit.world.loader import LoadedWorld, load_judge, load_world, make_scenario
 from sealkit.world.sdk import Judge, View
@@ -51,7 +53,7 @@ class House:
             if action is None:
                 ended = "stopped"
                 break
-            last = recorder.act(action).segments
+            last = recorder.act(bare(action)).segments
             if action.name in scenario.finals:
                 ended = "final"
                 break

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from sealkit.agents.scripted import start_scripted
 from sealkit.plan.load import open_plan
 from sealkit.plan.slots import Slot, slots
-from sealkit.run.play import play
+from sealkit.run.play import play_scripted
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.records import Episode, Trusted
 from sealkit.world.loader import load_judge, load_world, make_scenario
@@ -31,9 +30,8 @@ def record() -> Any:
         family, seed = str(slot["family"]), int(slot["seed"])
         line = lines.setdefault((family, seed), encode_record(make_scenario(world, family, seed, params)))
         scenario = open_scenario(line)
-        agent, reads_truth = start_scripted(world, str(slot["arm"]), scenario)
         trusted = Trusted(pin=DIGEST, judge=DIGEST, slot=slot, scenario=line)
-        episode = decode_record(play(world, agent, trusted, reads_truth=reads_truth), Episode)
+        episode = decode_record(play_scripted(world, str(slot["arm"]), trusted), Episode)
         return judge(scenario, episode)
 
     measured = {str(slot): outcome(slot) for slot in slots(PLAN.spec, "confirmatory")}

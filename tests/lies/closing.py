@@ -7,7 +7,7 @@ from msgspec.structs import replace as changed
 from sealkit.wire.canon import decode_record, digest_json, digest_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.records import Contract, Episode, Json, Judged, Patch, Text
-from sealkit.wire.trace import close_record
+from sealkit.wire.trace import bare, close_record
 from sealkit.world.sdk import replace
 from sealkit.world.witness import Recorder
 from tests.lies.stage import DONE, FULL, WAIT, Evidence, World, lie, look, scenario, stage, trust
@@ -201,5 +201,5 @@ def notice_cut_after_delivery() -> Evidence:
     act = recorder.begin()
     while len(recorder.acts) <= scenario("plain").max_acts:
         heard = [item.text for item in act.segments if isinstance(item, Text)]
-        act = recorder.act(DONE if any("rain" in words for words in heard) else WAIT)
+        act = recorder.act(bare(DONE if any("rain" in words for words in heard) else WAIT))
     return trusted, recorder.close("budget", why="")

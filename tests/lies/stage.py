@@ -16,7 +16,8 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from sealkit.wire.canon import decode_record, digest_json, encode_record
-from sealkit.wire.records import Action, Scenario, Trusted
+from sealkit.wire.records import Action, Move, Scenario, Trusted
+from sealkit.wire.trace import bare
 from sealkit.wire.verdict import Origin
 from sealkit.world.loader import load_world, make_scenario
 from sealkit.world.sdk import State, Told, action
@@ -85,7 +86,7 @@ def play(recorder: Recorder, actions: Sequence[Action], *, ended: str | None = N
     """The episode of these actions; how it ended follows from them."""
     recorder.begin()
     for item in actions:
-        recorder.act(item)
+        recorder.act(bare(item))
     if ended is None:
         ended = "final" if actions and actions[-1].name in recorder.scenario.finals else "stopped"
         if ended == "stopped" and len(actions) == recorder.scenario.max_acts:
@@ -108,13 +109,13 @@ def stage(
     return trusted, play(recorder(world(declared.genesis), trusted), actions, ended=ended)
 
 
-def honest_rerun(trusted: Trusted, moves: Sequence[tuple[Action, tuple[str, ...]]], ended: str, why: str) -> bytes:
+def honest_rerun(trusted: Trusted, moves: Sequence[Move], ended: str, why: str) -> bytes:
     """What replay is handed: the sealed world, run again."""
     declared = decode_record(trusted.scenario, Scenario)
     recorder = Recorder(World(declared.genesis), trusted)
     recorder.begin()
-    for item, calls in moves:
-        recorder.act(item, calls)
+    for move in moves:
+        recorder.act(move)
     return recorder.close(ended, why=why)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sealkit.agents.scripted import start_scripted
-from sealkit.run.play import play
+from sealkit.run.play import play_scripted
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, UsageError
@@ -20,12 +19,11 @@ def played(study: Path, *, world: str = WORLD, agents: str = AGENTS, agent: str 
     put_world(study, world=world, agents=agents)
     loaded = load_world(study, "lamp")
     scenario = make_scenario(loaded, "windy", 0, {})
-    started, reads_truth = start_scripted(loaded, agent, scenario)
     trusted = Trusted(
         pin=digest_bytes(b"pin"), judge=digest_bytes(b"judge"), slot={"arm": agent, "family": "windy", "seed": 0},
         scenario=encode_record(scenario),
     )  # fmt: skip
-    return decode_record(play(loaded, started, trusted, reads_truth=reads_truth), Episode)
+    return decode_record(play_scripted(loaded, agent, trusted), Episode)
 
 
 def test_a_final_action_ends_an_episode(tmp_path: Path) -> None:

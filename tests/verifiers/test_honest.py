@@ -21,6 +21,7 @@ from sealkit.wire.records import (
     Distort,
     Due,
     Inbox,
+    Move,
     Never,
     On,
     Op,
@@ -47,6 +48,7 @@ MOVES = st.sampled_from(
      Action(name="water", args={"plant": "moss"}), Action(name="dance", args={"steps": [1, {"left": None}]}))
 )  # fmt: skip
 CALLS = st.lists(st.integers(0, 9).map(digest_json), max_size=2).map(tuple)
+MEMORY = st.dictionaries(st.sampled_from(("notes", "plan")), st.text(max_size=9), max_size=2)
 
 
 def accepted(declared: Scenario, moves: list[Action]) -> None:
@@ -62,9 +64,9 @@ def test_any_actions_in_the_greenhouse(family: str, moves: list[Action], says_do
     accepted(scenario(family), [*moves[:13], FULL[-1]] if says_done else moves)
 
 
-@given(moves=st.lists(st.tuples(MOVES, CALLS), max_size=14))
+@given(moves=st.lists(st.builds(Move, action=MOVES, calls=CALLS, memory=MEMORY), max_size=14))
 @settings(max_examples=30, deadline=None)
-def test_calls_behind_the_actions(moves: list[tuple[Action, tuple[str, ...]]]) -> None:
+def test_calls_behind_the_actions(moves: list[Move]) -> None:
     trusted = trust(scenario("storm"))
     line = honest_rerun(trusted, moves, "budget" if len(moves) == 14 else "the model stopped", "told to")
     assert witness(trusted, line) == Accepted()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
 from sealkit.wire.errors import HarnessError
-from sealkit.wire.records import Action, Trusted
+from sealkit.wire.records import Action, Move, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Origin, Rejected
 from tests.lying_world import honest, honest_rerun, lie
 from tests.reseal import Document, read, reseal
 from tests.verifiers.loading import replay
 
-Moves = Sequence[tuple[Action, tuple[str, ...]]]
+Moves = tuple[Move, ...]
 FAKE = "sha256:" + "0" * 64
 
 
@@ -30,9 +30,10 @@ def test_the_rerun_is_given_actions_calls_and_the_ending() -> None:
         return honest_rerun(trusted, moves, ended, why)
 
     trusted, _ = honest()
-    line = honest_rerun(trusted, [(Action(name="look", args={"at": "sky"}), (FAKE,))], "stopped", "no reply")
+    move = Move(action=Action(name="look", args={"at": "sky"}), calls=(FAKE,), memory={"notes": "it is grey"})
+    line = honest_rerun(trusted, (move,), "stopped", "no reply")
     assert replay(trusted, line, rerun=rerun) == Accepted()
-    assert given == [(trusted, ((Action(name="look", args={"at": "sky"}), (FAKE,)),), "stopped", "no reply")]
+    assert given == [(trusted, (move,), "stopped", "no reply")]
 
 
 def test_a_world_that_cannot_be_run_says_nothing_of_the_episode() -> None:

@@ -20,6 +20,7 @@ from sealkit.wire.canon import decode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError
 from sealkit.wire.records import Action, Scenario, Trusted
+from sealkit.wire.trace import bare
 from sealkit.wire.verdict import Errored, Reason, Rejected
 from tests.verify.trap import TRAP, make_source
 from tests.world.makeshift import JUDGE, WORLD, edited, put_world
@@ -206,8 +207,8 @@ def judged(source: Path, judge: str) -> object:
         assert sandbox.load("lamp", "worlds/lamp/judge") == ("lit",)
         scenario = sandbox.scenario("calm", 0, {})
         trusted = Trusted(pin=digest_bytes(b"pin"), judge=digest_bytes(b"judge"), slot=SLOT, scenario=scenario)
-        acts = tuple((Action(name=name, args={}), ()) for name in ("light", "done"))
-        line = sandbox.rerun(trusted, acts, "final", "")
+        moves = tuple(bare(Action(name=name, args={})) for name in ("light", "done"))
+        line = sandbox.rerun(trusted, moves, "final", "")
         return sandbox.judge(scenario, line)
 
 
@@ -244,7 +245,7 @@ def test_an_episode_of_nearly_the_greatest_length_is_judged(source: Path) -> Non
         sandbox.load("lamp", "worlds/lamp/judge")
         scenario = sandbox.scenario("calm", 0, {})
         trusted = Trusted(pin=digest_bytes(b"pin"), judge=digest_bytes(b"judge"), slot=SLOT, scenario=scenario)
-        line = sandbox.rerun(trusted, ((Action(name="light", args={}), ()),), "budget", "")
+        line = sandbox.rerun(trusted, (bare(Action(name="light", args={})),), "budget", "")
         assert len(line) > 2_600_000
         assert sandbox.judge(scenario, line) == {"lit": 1}
 

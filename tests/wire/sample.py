@@ -155,7 +155,10 @@ def root_of(state: Json) -> Root:
 
 def act(n: int, action: Action, prev: str, *deltas: Delta, delta: Patch, root: str, said: tuple[Segment, ...]) -> Act:
     head = digest_record(Head(n=n, action=action, delta=delta, prev=prev))
-    return Act(n=n, action=action, delta=delta, head=head, deltas=deltas, root=root, segments=said, calls=(), prev=prev)
+    return Act(
+        n=n, action=action, delta=delta, head=head, deltas=deltas, root=root, segments=said, calls=(), memory={},
+        prev=prev,
+    )  # fmt: skip
 
 
 PICK: Patch = (Replace(path="/items/k1/held", value=True),)

@@ -10,6 +10,7 @@ from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, OutOfOrderError
 from sealkit.wire.records import Action, Episode, Fact, Trusted
+from sealkit.wire.trace import bare
 from sealkit.world.loader import LoadedWorld, make_scenario
 from sealkit.world.witness import Recorder
 from tests.world.makeshift import lamp
@@ -28,7 +29,7 @@ def recorder_of(world: LoadedWorld, family: str = "calm") -> Recorder:
 
 def test_no_act_before_begin(tmp_path: Path) -> None:
     with pytest.raises(OutOfOrderError, match="no act before begin; call begin first"):
-        recorder_of(lamp(tmp_path)).act(LIGHT)
+        recorder_of(lamp(tmp_path)).act(bare(LIGHT))
 
 
 def test_no_second_begin(tmp_path: Path) -> None:
@@ -46,10 +47,10 @@ def test_no_close_before_begin(tmp_path: Path) -> None:
 def test_nothing_after_close(tmp_path: Path) -> None:
     recorder = recorder_of(lamp(tmp_path))
     recorder.begin()
-    recorder.act(DONE)
+    recorder.act(bare(DONE))
     recorder.close("final", why="")
     with pytest.raises(OutOfOrderError, match="the episode is closed"):
-        recorder.act(LIGHT)
+        recorder.act(bare(LIGHT))
     with pytest.raises(OutOfOrderError, match="the episode is closed"):
         recorder.close("final", why="")
 
@@ -58,7 +59,7 @@ def test_an_episode_says_what_happened_when(tmp_path: Path) -> None:
     recorder = recorder_of(lamp(tmp_path), "windy")
     recorder.begin()
     for action in (LIGHT, LOOK, DONE):
-        recorder.act(action)
+        recorder.act(bare(action))
     episode = decode_record(recorder.close("final", why=""), Episode)
     assert [act.action.name for act in episode.acts] == ["begin", "light", "look", "done"]
     assert [op.path for op in episode.acts[1].delta] == ["/lamp/lit", "/lamp/oil"]
@@ -84,6 +85,6 @@ def test_what_a_world_may_not_do_is_told(old: str, new: str, says: str, tmp_path
     recorder = recorder_of(lamp(tmp_path, old, new))
     recorder.begin()
     with pytest.raises(HarnessError) as refused:
-        recorder.act(LIGHT)
-        recorder.act(LOOK)
+        recorder.act(bare(LIGHT))
+        recorder.act(bare(LOOK))
     assert says in str(refused.value)

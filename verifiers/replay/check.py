@@ -11,13 +11,13 @@ from typing import TypeAlias
 
 from sealkit.wire.canon import decode_record
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import Action, Episode, Trusted
-from sealkit.wire.trace import BEGIN
+from sealkit.wire.records import Action, Episode, Move, Trusted
+from sealkit.wire.trace import BEGIN, bare
 from sealkit.wire.verdict import ORIGINS, Abstained, Accepted, Reason, Rejected, Verdict
 
 from .difference import first_difference
 
-Moves: TypeAlias = tuple[tuple[Action, tuple[str, ...]], ...]  # each action with its call digests, act 1 first
+Moves: TypeAlias = tuple[Move, ...]  # act 1 first
 Rerun: TypeAlias = Callable[[Trusted, Moves, str, str], bytes]  # trusted, moves, ended, why → the honest line
 
 
@@ -32,13 +32,13 @@ def check(trusted: Trusted, episode: bytes, *, rerun: Rerun | None) -> Verdict:
     if not found.acts or found.acts[0].action != BEGIN:
         return _rejected(Reason(origin="evidence", where="acts", found="no act 0 called begin", due="begin"))
     closing = found.closing
-    moves = tuple((act.action, act.calls) for act in found.acts[1:])
+    moves = tuple(Move(action=act.action, calls=act.calls, memory=act.memory) for act in found.acts[1:])
     honest = rerun(trusted, moves, closing.ended, closing.why)
     if honest == episode:
         return Accepted()
 
     def again(actions: tuple[Action, ...]) -> Episode:
-        line = rerun(trusted, tuple((action, ()) for action in actions), closing.ended, closing.why)
+        line = rerun(trusted, tuple(bare(action) for action in actions), closing.ended, closing.why)
         return decode_record(line, Episode, where="the episode run again")
 
     due = decode_record(honest, Episode, where="the episode run again")

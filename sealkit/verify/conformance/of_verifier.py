@@ -10,7 +10,7 @@ from pathlib import Path
 from sealkit.verify.conformance.finding import Broken, Finding, examine_all, spell_verdict
 from sealkit.verify.conformance.trial import trial_episode, trial_slots
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Action, Trusted
+from sealkit.wire.records import Move, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
 from sealkit.world.loader import Check, LoadedWorld, asks_for_rerun, load_verifier, load_world
 from sealkit.world.witness import open_scenario, rerun
@@ -60,9 +60,9 @@ def _clauses(root: Path, name: str) -> Iterator[tuple[str, Callable[[], str]]]:
 def _rerun_in(worlds: Mapping[str, LoadedWorld]) -> Callable[..., bytes]:
     """What a verifier is handed that lets the world act again."""
 
-    def run_again(trusted: Trusted, acts: tuple[tuple[Action, tuple[str, ...]], ...], ended: str, why: str) -> bytes:
+    def run_again(trusted: Trusted, moves: tuple[Move, ...], ended: str, why: str) -> bytes:
         scenario = open_scenario(trusted.scenario)
-        return rerun(worlds[scenario.world].session(scenario), trusted, acts, ended=ended, why=why)
+        return rerun(worlds[scenario.world].session(scenario), trusted, moves, ended=ended, why=why)
 
     return run_again
 

@@ -19,7 +19,7 @@ from sealkit.verify.conformance.trial import (
 )
 from sealkit.wire.canon import decode_record, encode_value
 from sealkit.wire.patch import covers, diff
-from sealkit.wire.records import Action, Episode, Json, Scenario
+from sealkit.wire.records import Action, Episode, Json, Move, Scenario
 from sealkit.wire.verdict import Accepted
 from sealkit.world.loader import LoadedWorld, load_judge, load_verifier, load_world, make_scenario
 from sealkit.world.reference import reference_root
@@ -186,8 +186,8 @@ def _replays(world: LoadedWorld) -> str:
         line = trial_episode(world, trusted)
         episode = decode_record(line, Episode)
         session = world.session(decode_record(trusted.scenario, Scenario))
-        actions = [(act.action, act.calls) for act in episode.acts[1:]]
-        if rerun(session, trusted, actions, ended=episode.closing.ended, why=episode.closing.why) != line:
+        moves = [Move(action=act.action, calls=act.calls, memory=act.memory) for act in episode.acts[1:]]
+        if rerun(session, trusted, moves, ended=episode.closing.ended, why=episode.closing.why) != line:
             raise Broken(f"slot {trusted.slot}: run again with the same actions it left other bytes")
         count += 1
     return f"{count} episodes"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from sealkit.agents.scripted import start_scripted
-from sealkit.run.play import play
+from sealkit.run.play import play_scripted
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.records import Json, Trusted
@@ -43,9 +42,7 @@ def trial_slots(world: LoadedWorld) -> Iterator[Trusted]:
 
 def trial_episode(world: LoadedWorld, trusted: Trusted) -> bytes:
     """The episode of one trial."""
-    scenario = make_scenario(world, str(trusted.slot["family"]), int(trusted.slot["seed"]), trial_params(world))
-    agent, reads_truth = start_scripted(world, str(trusted.slot["arm"]), scenario)
-    return play(world, agent, trusted, reads_truth=reads_truth)
+    return play_scripted(world, str(trusted.slot["arm"]), trusted)
 
 
 def fingerprint(root: Path, name: str) -> str:

@@ -1,0 +1,89 @@
+"""A player that asks models takes turns in a world: replies go in, and a fault uses the turn or ends the episode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sealkit.agents.turns import Ask, Fault, Message, Move, Reply, Turn
+from sealkit.run.play import answered, nobody, play
+from sealkit.wire.canon import decode_record, digest_json, encode_record
+from sealkit.wire.errors import HarnessError
+from sealkit.wire.records import Action, Episode, Text, Trusted
+from sealkit.wire.verdict import Accepted
+from sealkit.world.loader import LoadedWorld, load_verifier, make_scenario
+from sealkit.world.sdk import View
+from tests.world.makeshift import lamp
+
+CALL = digest_json("a body")
+USES_TURN = {"unparsable_reply": "uses_turn", "refusal": "failure"}
+
+
+def slot_in(world: LoadedWorld) -> Trusted:
+    scenario = encode_record(make_scenario(world, "calm", 0, {}))
+    slot = {"arm": "obedient", "family": "calm", "seed": 0}
+    return Trusted(pin=digest_json("pin"), judge=digest_json("judge"), slot=slot, scenario=scenario)
+
+
+class Obedient:
+    """Does what the reply says in one word; whatever else it says is a fault."""
+
+    def turn(self, view: View) -> Turn:
+        asked = Ask(role="agent", messages=(Message(role="user", content=view.briefing),), schema=None)
+        reply = yield asked
+        if reply.status != "complete":
+            return Fault(why=reply.status, say="the model refused", calls=(reply.call,), memory={})
+        if not reply.text.isalpha():
+            return Fault(why="unparsable_reply", say="Say one word.", calls=(reply.call,), memory={"said": reply.text})
+        return Move(action=Action(name=reply.text, args={}), calls=(reply.call,), memory={"said": reply.text})
+
+
+def played(tmp_path: Path, *replies: Reply) -> Episode:
+    world = lamp(tmp_path)
+    trusted = slot_in(world)
+    given = iter(replies)
+    line = answered(play(world, Obedient(), trusted, USES_TURN, reads_truth=False), lambda asked: next(given))
+    witness = load_verifier(Path(__file__).parents[2] / "verifiers" / "witness")
+    assert witness(trusted, line) == Accepted()
+    return decode_record(line, Episode)
+
+
+def said(text: str) -> Reply:
+    return Reply(text=text, status="complete", call=CALL)
+
+
+def test_calls_and_memory_stand_in_the_act(tmp_path: Path) -> None:
+    episode = played(tmp_path, said("light"), said("done"))
+    assert [(act.action.name, act.calls, act.memory) for act in episode.acts] == [
+        ("begin", (), {}),
+        ("light", (CALL,), {"said": "light"}),
+        ("done", (CALL,), {"said": "done"}),
+    ]
+    assert episode.closing.ended == "final"
+
+
+def test_a_fault_that_uses_the_turn_leaves_the_world_alone_and_tells_the_agent(tmp_path: Path) -> None:
+    episode = played(tmp_path, said("{}"), said("done"))
+    idle = episode.acts[1]
+    assert idle.action == Action(name="noop", args={"say": "Say one word.", "why": "unparsable_reply"})
+    assert (idle.delta, idle.segments) == ((), (Text(text="Say one word."),))
+    assert (idle.calls, idle.memory) == ((CALL,), {"said": "{}"})
+
+
+def test_a_fault_that_uses_no_turn_ends_the_episode_by_its_word(tmp_path: Path) -> None:
+    episode = played(tmp_path, said("light"), Reply(text="", status="refusal", call=CALL))
+    assert (episode.closing.ended, episode.closing.why) == ("refusal", "the model refused")
+    assert episode.closing.counts.acts == 1
+
+
+@pytest.mark.parametrize("word", ["noop", "begin"])
+def test_no_agent_says_sealkits_own_words(tmp_path: Path, word: str) -> None:
+    with pytest.raises(HarnessError, match="sealkit's own"):
+        played(tmp_path, said(word))
+
+
+def test_a_scripted_agent_that_asks_is_refused(tmp_path: Path) -> None:
+    world = lamp(tmp_path)
+    with pytest.raises(HarnessError, match="asked the model 'agent'"):
+        answered(play(world, Obedient(), slot_in(world), {}, reads_truth=False), nobody)
