@@ -103,6 +103,11 @@ def print_amended(after: Amended) -> None:
     for row in after.differing:
         name = f"{row['hypothesis']} on {row['metric']}" if row["metric"] else str(row["hypothesis"])
         click.echo(f"  {name}: {row['verdict']}, but {row['other']} by the {row['source']}")
+    for row in after.earlier:
+        name = f"{row['hypothesis']} on {row['metric']}" if row["metric"] else str(row["hypothesis"])
+        click.echo(f"  {name}, as asked before amendment {row['amendment']}: {row['verdict']}")
+    for ruling in after.earlier_claims:
+        click.echo(f"  withheld: claim {ruling.name}: {escape(ruling.why)}")
     for status, reasons in (("withheld", after.reservations.withheld), ("exploratory", after.reservations.exploratory)):
         for name, why in reasons.items():
             click.echo(f"  {status}: {'every claim' if name == '*' else f'claim {name}'}: {escape(why)}")

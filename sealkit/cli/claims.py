@@ -35,7 +35,7 @@ def command(plan: Path, as_json: bool) -> None:
 
     supported, contradicted, partly, not shown, not estimable: what the verdicts say. Unmeasured: there are none.
     Exploratory: an amendment after the first look touched what the claim stands on. Withheld: a gate is closed, an arm
-    has too many exclusions, or the claim was withdrawn.
+    has too many exclusions, or the claim was withdrawn, or dropped by an amendment after the first look.
     """
     name, rulings, looked = _rulings(plan)
     if as_json:

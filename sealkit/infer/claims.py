@@ -7,7 +7,8 @@
     not_estimable   a need could not be estimated
     unmeasured      a need has no verdict yet
     exploratory     an amendment after the first look touched what the claim stands on
-    withheld        too many exclusions in an arm, a closed gate, or a withdrawal
+    withheld        too many exclusions in an arm, a closed gate, a withdrawal, or an amendment that dropped the claim
+                    after the first look: what was asked then stays listed (`publish.asked`)
 
 The first of these that applies, from the bottom up, is the status: what is withheld is not also called supported.
 """
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sealkit.infer.verdicts import NOT_ESTIMABLE, Verdict
-from sealkit.plan.ruling import Claim, Need
+from sealkit.plan.ruling import Claim, Need, needs_of
 from sealkit.plan.schema import Spec
 
 Status: TypeAlias = Literal[
@@ -68,9 +69,9 @@ def rule_claims(spec: Spec, verdicts: Sequence[Verdict], reservations: Reservati
     return tuple(_rule(name, claim, found, reservations) for name, claim in spec.claims.items())
 
 
-def needs_of(claim: Claim) -> tuple[Need, ...]:
-    """The needs of a claim, however the plan writes them."""
-    return (claim.needs,) if isinstance(claim.needs, Need) else claim.needs
+def hold_back(name: str, claim: Claim, found: Mapping[tuple[str, str | None], str], why: str) -> ClaimRuling:
+    """A claim that is withheld whatever its needs came to, which are still listed with the verdicts `found`."""
+    return _rule(name, claim, found, Reservations(withheld={name: why}, exploratory={}))
 
 
 def _rule(

@@ -9,8 +9,8 @@
     claims_follow_map           every claim stands on what was pinned before the first look, or is marked exploratory
     files_verify                the files at hand verify, run again to the same bytes, and give the recorded results
 
-A gate is decided only if the plan names it; what is published needs all of these open. `NO_EVIDENCE` opens none of them
-but `rights_documented`, whose evidence is in the plan.
+A gate is decided only if the plan names it, or named it at the first look or later; what is published needs all of
+these open. `NO_EVIDENCE` opens none of them but `rights_documented`, whose evidence is in the plan.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Evidence:
 
     Entry numbers are places in the journal. `irreconcilable` names counts of the analysis that do not add up,
     `off_the_map` claims that stand on something an amendment after the first look changed without being `exploratory`.
+    `dropped` counts claims that are listed as they were asked before an amendment after the first look.
     `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one. The last
     three belong to studies of verifiers.
     """
@@ -47,6 +48,7 @@ class Evidence:
     irreconcilable: tuple[str, ...] | None
     off_the_map: tuple[str, ...] | None
     exploratory: tuple[str, ...]
+    dropped: int
     faults: int
     replayed: bool
     rederived: bool
@@ -57,7 +59,7 @@ class Evidence:
 
 NO_EVIDENCE: Final = Evidence(
     sealed=None, first_attempt=None, first_look=None, arms={}, planned={}, recorded_agrees=False, irreconcilable=None,
-    off_the_map=None, exploratory=(), faults=0, replayed=False, rederived=False,
+    off_the_map=None, exploratory=(), dropped=0, faults=0, replayed=False, rederived=False,
 )  # fmt: skip
 
 
@@ -71,9 +73,18 @@ class GateRuling:
     evidence: str
 
 
-def decide_gates(spec: Spec, evidence: Evidence) -> tuple[GateRuling, ...]:
-    """The ruling on every gate that the plan names, in its order."""
-    return tuple(GateRuling(gate, GATE_MEANINGS[gate], *_DECISIONS[gate](spec, evidence)) for gate in spec.gates)
+def decide_gates(spec: Spec, evidence: Evidence, amended: Mapping[Gate, str]) -> tuple[GateRuling, ...]:
+    """The ruling on every gate that the plan names, in its order, and then on the other ones of `amended`.
+
+    `amended` has the gates that amendments after the first look brought or left out, each with a sentence that says so.
+    """
+    due = dict.fromkeys((*spec.gates, *amended))
+    return tuple(_decide(gate, spec, evidence, amended.get(gate, "")) for gate in due)
+
+
+def _decide(gate: Gate, spec: Spec, evidence: Evidence, amended: str) -> GateRuling:
+    is_open, words = _DECISIONS[gate](spec, evidence)
+    return GateRuling(gate, GATE_MEANINGS[gate], is_open, f"{words}; {amended}" if amended else words)
 
 
 def all_open(rulings: tuple[GateRuling, ...]) -> bool:
@@ -134,7 +145,9 @@ def _claims_follow_map(spec: Spec, evidence: Evidence) -> Decision:
         return False, f"changed after the first look, and not marked exploratory: {'; '.join(evidence.off_the_map)}"
     marked = len(evidence.exploratory)
     rest = f"{len(spec.claims) - marked} of {len(spec.claims)} claims stand on what was pinned before the first look"
-    return True, f"{rest}, {marked} are exploratory" if marked else rest
+    marks = f", {marked} are exploratory" if marked else ""
+    dropped = f"; {evidence.dropped} more, dropped or reworded after the look, stay listed" if evidence.dropped else ""
+    return True, f"{rest}{marks}{dropped}"
 
 
 def _files_verify(spec: Spec, evidence: Evidence) -> Decision:

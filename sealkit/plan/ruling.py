@@ -77,6 +77,11 @@ class Claim(Part):
     does_not_show: Text
 
 
+def needs_of(claim: Claim) -> tuple[Need, ...]:
+    """The needs of a claim, however the plan writes them."""
+    return (claim.needs,) if isinstance(claim.needs, Need) else claim.needs
+
+
 class Rights(Part):
     """Under what terms model outputs and human contributions are published."""
 

@@ -6,6 +6,8 @@
     found.rows                  one row an amendment, for the report
     found.sensitivity           effects and verdicts with the first episodes in the place of those that were run again
     found.at_look               the verdicts by the code that was pinned at the first look, where it has changed since
+    found.earlier               what was asked at the look or later and is not asked any more: verdicts, withheld claims
+    found.gates                 the gates that amendments after the look brought or left out
 
 The rule is that of docs/decisions/0008. What an amendment touched after the first look stays exploratory, also if
 another one puts it back.
@@ -19,13 +21,14 @@ from itertools import pairwise
 
 from sealkit.infer.analysis import Analysis, pairs_read, ruled_on
 from sealkit.infer.cells import Cells
-from sealkit.infer.claims import Reservations, needs_of
+from sealkit.infer.claims import ClaimRuling, Reservations
 from sealkit.infer.effects import Effects, effects_under
 from sealkit.infer.rows import effect_row
 from sealkit.infer.verdicts import Verdict
-from sealkit.plan.ruling import Need
+from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
-from sealkit.publish.measuring import pin_at_look, ruling_changed_since_look
+from sealkit.publish.asked import claims_of_earlier, gates_amended, rows_of_earlier
+from sealkit.publish.measuring import Asking, pin_at_look, ruling_changed_since_look
 from sealkit.publish.review import Review
 from sealkit.publish.ruling_at_look import Verdicts
 from sealkit.seal.changes import unchanged_words
@@ -58,6 +61,9 @@ class Amended:
     sensitivity: Sensitivity | None
     at_look: Verdicts | None
     differing: tuple[Mapping[str, Json], ...]  # verdicts that are others in `sensitivity` or `at_look`
+    earlier: tuple[Mapping[str, Json], ...]
+    earlier_claims: tuple[ClaimRuling, ...]
+    gates: Mapping[Gate, str]
 
     @property
     def record(self) -> Mapping[str, Json]:
@@ -70,6 +76,7 @@ class Amended:
                 for name, metric in sorted(self.at_look, key=lambda key: (key[0], key[1] or ""))
             ],
             "differing": rows,
+            "earlier": [dict(row) for row in self.earlier],
         }  # fmt: skip
 
 
@@ -85,6 +92,8 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         *_differing("first episodes", analysis, _by_key(sensitivity)),
         *_differing("code at the look", analysis, at_look),
     ]
+    today = _by_key(analysis)
+    earlier = [(one.earlier, _verdicts_of(one)) for one in (measuring.earlier if measuring is not None else ())]
     return Amended(
         spec=sealed.plan.spec,
         reservations=Reservations(
@@ -96,7 +105,16 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         sensitivity=sensitivity,
         at_look=at_look,
         differing=tuple(differing),
+        earlier=tuple(row for one, ruled in earlier for row in rows_of_earlier(one, ruled, today)),
+        earlier_claims=tuple(
+            ruling for one, ruled in earlier for ruling in claims_of_earlier(one, ruled, found.withdrawn)
+        ),
+        gates=gates_amended(sealed.pins),
     )
+
+
+def _verdicts_of(asking: Asking) -> Verdicts:
+    return _by_key(_again(asking.cells)) if isinstance(asking.cells, Cells) else asking.cells.verdicts()
 
 
 def _again(cells: Cells) -> Sensitivity:

@@ -102,8 +102,8 @@ def _edition(
 ) -> Edition:
     sealed, spec = study.sealed, study.sealed.plan.spec
     after = amended(study, found, analysis)
-    gates = decide_gates(spec, _evidence(study, found, analysis, course, after.reservations.exploratory))
-    claims = rule_claims(spec, analysis.verdicts, _reservations(analysis, after, gates))
+    gates = decide_gates(spec, _evidence(study, found, analysis, course, after), after.gates)
+    claims = (*rule_claims(spec, analysis.verdicts, _reservations(analysis, after, gates)), *after.earlier_claims)
     results = digest_bytes(analysis.line)
     # Analysed again after an amendment or a withdrawal, the same numbers may come with other claims.
     name = f"{spec.id}-{short(results)}" + (f"-{analyses}" if analyses > 1 else "")
@@ -138,9 +138,9 @@ def _edition(
 
 
 def _evidence(
-    study: Study, found: Review, analysis: Analysis, course: Course, exploratory: Mapping[str, str]
+    study: Study, found: Review, analysis: Analysis, course: Course, after: Amended
 ) -> Evidence:
-    spec = study.sealed.plan.spec
+    spec, exploratory = study.sealed.plan.spec, after.reservations.exploratory
     per_arm = slot_count(spec, "confirmatory") // len(spec.factors.arm)
     return Evidence(
         sealed=course.sealed,
@@ -152,6 +152,7 @@ def _evidence(
         irreconcilable=irreconcilable(spec, analysis.record),
         off_the_map=off_the_map(study.sealed, exploratory),
         exploratory=tuple(name for name in spec.claims if name in exploratory),
+        dropped=len(after.earlier_claims),
         faults=found.faults,
         replayed=study.sandbox is not None,
         rederived=found.analysed == digest_bytes(analysis.line),

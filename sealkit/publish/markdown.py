@@ -34,6 +34,8 @@ def _lines(document: Row) -> Iterator[str]:
         what = f"{_text(named(verdict))}{descriptive}: {_text(verdict.get('says'))}"
         yield f"- **{_text(words(str(verdict['verdict'])))}**: {what}"
         yield from (f"  - {_text(line)}" for line in parts.verdict_lines(verdict))
+    earlier = parts.earlier_table(part_of(document, "after_amendments"))
+    yield from _table(earlier) if earlier else ()
     yield "\nNot shown, whatever the verdicts:\n"
     yield from (f"- {_text(sentence)}" for sentence in cast(list[str], document["does_not_prove"]))
     yield from _claims(document)

@@ -7,16 +7,21 @@ judge. More readings of the same episodes are kept where an amendment asks for t
     first_cells   blocks were run again: each slot with its first episode, as if nothing had been superseded
     sealed_cells  this sealkit rules by other code than was sealed: the same, by the analysis that was
     far_cells     ruling code changed after the first look: the same episodes, by the judge and analysis pinned then
+    earlier       what was asked at the look or later and is not asked any more: by the plan that asked, also with the
+                  episodes of slots that an amendment dropped
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from sealkit.infer.admit import Admission
 from sealkit.infer.cells import Cells
+from sealkit.plan.schema import Spec
 from sealkit.publish.analysis_code import moved_analysis_code
+from sealkit.publish.asked import Earlier, asked_earlier
 from sealkit.publish.ruling_at_look import FarCells, far_cells
 from sealkit.run.progress import SlotIndex
 from sealkit.seal.changes import changes
@@ -58,13 +63,23 @@ class Told(Protocol):
         """A slot without an episode."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What was asked earlier, with the cells of its plan; `cells` are far ones where ruling code has changed since."""
+
+    earlier: Earlier
+    cells: Cells | FarCells
+    outcomes: Outcomes
+    same_code: bool
+
+
 class Outcomes:
     """One reading of the episodes: the cells of a plan, told slot by slot by one judge."""
 
-    def __init__(self, judge: UnderPin, cells: Told) -> None:
+    def __init__(self, judge: UnderPin, cells: Told, spec: Spec) -> None:
         self.judge = judge
         self._cells = cells
-        self._index = SlotIndex(judge.pinned.plan.spec, "confirmatory")
+        self._index = SlotIndex(spec, "confirmatory")
         self._told = bytearray(self._index.count)
 
     def take(
@@ -107,12 +122,13 @@ class Measuring:
         self.sealed_cells: FarCells | None = None
         if study.isolation is not None and moved_analysis_code(sealed):
             self.sealed_cells = study.keep(far_cells(sealed.latest, study.isolation))
-        self._main = Outcomes(study.latest, self.cells)
-        self._sealed = Outcomes(study.latest, self.sealed_cells) if self.sealed_cells is not None else None
-        self._first = Outcomes(study.latest, self.first_cells) if self.first_cells is not None else None
+        self._main = Outcomes(study.latest, self.cells, spec)
+        self._sealed = Outcomes(study.latest, self.sealed_cells, spec) if self.sealed_cells is not None else None
+        self._first = Outcomes(study.latest, self.first_cells, spec) if self.first_cells is not None else None
         self._at_look = None
         if then is not None and self.far_cells is not None:
-            self._at_look = Outcomes(study.under[then.pin], self.far_cells)
+            self._at_look = Outcomes(study.under[then.pin], self.far_cells, then.plan.spec)
+        self.earlier = tuple(_asking(study, one) for one in asked_earlier(sealed.pins))
         self._pins: dict[str, int] = {}
         self._latest = sealed.latest.pin
 
@@ -123,10 +139,16 @@ class Measuring:
 
     def take(self, checked: Checked, admission: Admission) -> None:
         """One confirmatory episode, whether it counts or is left out."""
-        if checked.left_out is not None and checked.left_out.why == "dropped":
+        dropped = checked.left_out is not None and checked.left_out.why == "dropped"
+        if dropped and not self.earlier:
             return
         admitted = admission.status == "admitted"
         measures = self._main.judge.measure(checked.trusted, checked.line) if admitted else {}
+        if dropped or checked.left_out is None:
+            for asking in self.earlier:
+                asking.outcomes.take(checked, admission, 0, measures if asking.same_code else None)
+        if dropped:
+            return
         pin = 0
         if checked.left_out is None:
             pin = self._pins.setdefault(checked.trusted.pin, len(self._pins))
@@ -141,6 +163,17 @@ class Measuring:
     def fail(self, events: Iterable[Failed]) -> None:
         """How the last attempt ended at each slot that has no episode."""
         for event in events:
-            for outcomes in (self._main, self._first, self._at_look, self._sealed):
+            earlier = (asking.outcomes for asking in self.earlier)
+            for outcomes in (self._main, self._first, self._at_look, self._sealed, *earlier):
                 if outcomes is not None:
                     outcomes.fail(event)
+
+
+def _asking(study: Study, one: Earlier) -> Asking:
+    """Cells of the plan that asked: told by today's judge while ruling code is the same, else by that plan's own."""
+    spec, under = one.pinned.plan.spec, study.under[one.pinned.pin]
+    if study.isolation is None or not changes(one.pinned.version, study.sealed.latest.version).ruling:
+        cells = Cells(spec)
+        return Asking(one, cells, Outcomes(study.latest, cells, spec), same_code=True)
+    far = study.keep(far_cells(one.pinned, study.isolation))
+    return Asking(one, far, Outcomes(under, far, spec), same_code=False)

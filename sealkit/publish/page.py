@@ -45,6 +45,7 @@ def _contents(shown: Row) -> dict[str, object]:
         "study": shown["study"],
         "edition": shown["edition"],
         "verdicts": [{**verdict, "lines": parts.verdict_lines(verdict)} for verdict in rows_of(analysis, "verdicts")],
+        "earlier": parts.earlier_table(after),
         "does_not_prove": shown["does_not_prove"],
         "strata": parts.strata(rows_of(shown, "claims")),
         "plots": effect_parts.plots(effects),

@@ -225,6 +225,19 @@ def differing_table(after: Row) -> Table | None:
     return Table("Verdicts that are others without an amendment", ("without", "hypothesis", "verdict", "then"), rows)
 
 
+def earlier_table(after: Row) -> Table | None:
+    """Hypotheses as they were asked at the first look or later, before an amendment dropped or changed them."""
+    rows = tuple(
+        (named(row), str(row.get("says")), words(str(row["verdict"])),
+         words(str(row["now"])) if row.get("now") else "not asked", f"amendment {row.get('amendment')}")
+        for row in rows_of(after, "earlier")
+    )  # fmt: skip
+    if not rows:
+        return None
+    caption = "Asked at the first look or later, and dropped or changed by an amendment: ruled on as it was asked"
+    return Table(caption, ("hypothesis", "says", "verdict", "as asked today", "changed by"), rows)
+
+
 def withdrawal_lines(withdrawn: Row) -> tuple[str, ...]:
     """What the authors withdrew, and why."""
     return tuple(

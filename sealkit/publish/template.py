@@ -30,6 +30,7 @@ Evidence: {{ study.evidence }}{% if study.evidence == "recorded" %}, not replaya
 </li>
 {% endfor %}
 </ul>
+{% if earlier %}{{ grid(earlier) }}{% endif %}
 <p>Not shown, whatever the verdicts:</p>
 <ul>{% for sentence in does_not_prove %}<li>{{ sentence }}</li>{% endfor %}</ul>
 </section>

@@ -31,7 +31,7 @@ RULING_FOLDERS: Final = (
     # what is read, admitted and measured, and so what enters a denominator
     "sealkit/verify/", "sealkit/run/progress.py", "sealkit/seal/history.py", "sealkit/publish/measuring.py",
     "sealkit/publish/review.py", "sealkit/publish/analyse.py", "sealkit/publish/amended.py",
-    "sealkit/publish/ruling_at_look.py", "sealkit/publish/far_ruling.py",
+    "sealkit/publish/asked.py", "sealkit/publish/ruling_at_look.py", "sealkit/publish/far_ruling.py",
 )  # fmt: skip
 # What people ask first, and the sections that answer it.
 ASKED: Final[Mapping[str, tuple[str, ...]]] = {

@@ -1,7 +1,8 @@
 """What each claim of a plan stands on, and what an amendment does to it.
 
 A claim stands on its own entry, on the hypotheses that it needs, on every effect that their rules read, and on the
-metric, population, method and readings behind each of these. It also stands on what all of a study stands on:
+metric, population, method and readings behind each of these. Where an effect is corrected for multiplicity, it stands
+on every member of the correction: one p-value moves the others. It also stands on what all of a study stands on:
 question, world, models, factors, sample, how evidence is checked and judged, the correction for multiplicity, the
 gates. It does not stand on what is only reported, nor on title, confounds, power and rights.
 
@@ -20,9 +21,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias, cast
 
 from sealkit.plan.analysis import Difference, PlusMinus, Ratio, Single
+from sealkit.plan.fields import corrected
 from sealkit.plan.load import Plan
 from sealkit.plan.questions import questions
-from sealkit.plan.ruling import Claim, Need
+from sealkit.plan.ruling import needs_of
 from sealkit.plan.schema import Spec
 from sealkit.seal.commitment import Changed
 from sealkit.seal.in_force import LOOKED
@@ -35,6 +37,10 @@ WHOLE: Final = (
     "question", "data_access", "world", "evidence", "verifiers", "judge", "models", "factors", "sample", "multiplicity",
     "gates",
 )  # fmt: skip
+# Of these, what verdicts are computed from.
+COMPUTED: Final = ("factors", "sample", "multiplicity")
+# What no claim stands on.
+BESIDE: Final = ("id", "title", "confounds", "power", "rights", "reported_only")
 Element: TypeAlias = tuple[str, str]  # section, and the name of an entry in it; empty for the whole section
 
 
@@ -44,9 +50,37 @@ def foundations(spec: Spec, claim_name: str) -> frozenset[Element]:
     if claim is None:
         return frozenset()
     found = {("claims", claim_name), *((section, "") for section in WHOLE)}
-    for need in _needs(claim):
-        found |= set(_under_need(spec, need))
+    for need in needs_of(claim):
+        found |= set(_under(spec, need.hypothesis, need.metric))
     return frozenset(found)
+
+
+def under_hypothesis(spec: Spec, name: str) -> frozenset[Element]:
+    """Everything in the plan that the verdicts of this hypothesis are computed from; empty if there is none."""
+    if name not in spec.hypotheses:
+        return frozenset()
+    return frozenset(
+        (*_under(spec, name, None), *((section, "") for section in COMPUTED))
+    )
+
+
+def moved_hypotheses(before: Plan, after: Plan) -> tuple[str, ...]:
+    """The hypotheses of `before` that `after` has no more, or asks in another way."""
+    then, now = _parse(before), _parse(after)
+    return tuple(
+        name
+        for name in before.spec.hypotheses
+        if any(
+            _value(then, one) != _value(now, one)
+            for one in under_hypothesis(before.spec, name) | under_hypothesis(after.spec, name)
+        )
+    )
+
+
+def moved_claims(before: Plan, after: Plan) -> tuple[str, ...]:
+    """The claims of `before` that `after` has no more, or words or rests on other needs."""
+    then, now = _parse(before), _parse(after)
+    return tuple(name for name in before.spec.claims if _value(then, ("claims", name)) != _value(now, ("claims", name)))
 
 
 def moved_under_claims(before: Plan, after: Plan) -> dict[str, tuple[str, ...]]:
@@ -61,15 +95,14 @@ def moved_under_claims(before: Plan, after: Plan) -> dict[str, tuple[str, ...]]:
     return moved
 
 
-def _needs(claim: Claim) -> tuple[Need, ...]:
-    return (claim.needs,) if isinstance(claim.needs, Need) else claim.needs
-
-
-def _under_need(spec: Spec, need: Need) -> Iterator[Element]:
-    yield "hypotheses", need.hypothesis
-    for question in questions(spec, need.hypothesis):
-        if need.metric in (None, question.metric):
-            for effect, metric in question.metrics.items():
+def _under(spec: Spec, hypothesis: str, asked: str | None) -> Iterator[Element]:
+    """What the verdict on the metric `asked` is computed from, or, where that is null, every verdict."""
+    yield "hypotheses", hypothesis
+    family = corrected(spec)
+    for question in questions(spec, hypothesis):
+        if asked in (None, question.metric):
+            pairs = tuple(question.metrics.items())
+            for effect, metric in dict.fromkeys((*pairs, *(family if set(pairs) & set(family) else ()))):
                 yield from _under_effect(spec, effect)
                 yield from _under_metric(spec, metric)
 

@@ -28,6 +28,7 @@ FULL = Evidence(
     irreconcilable=(),
     off_the_map=(),
     exploratory=(),
+    dropped=0,
     faults=0,
     replayed=True,
     rederived=True,
@@ -39,7 +40,7 @@ FULL = Evidence(
 
 def closed(evidence: Evidence, spec: Spec = SPEC) -> dict[Gate, str]:
     """The gates that are closed, and what they say."""
-    return {ruling.gate: ruling.evidence for ruling in decide_gates(spec, evidence) if not ruling.open}
+    return {ruling.gate: ruling.evidence for ruling in decide_gates(spec, evidence, {}) if not ruling.open}
 
 
 def rights(spec: Spec = SPEC, **words: str) -> Spec:
@@ -47,7 +48,7 @@ def rights(spec: Spec = SPEC, **words: str) -> Spec:
 
 
 def test_with_all_its_evidence_every_gate_is_open() -> None:
-    rulings = decide_gates(SPEC, FULL)
+    rulings = decide_gates(SPEC, FULL, {})
     assert [ruling.gate for ruling in rulings] == list(GATES)
     assert closed(FULL) == {}
     assert all_open(rulings)
@@ -90,7 +91,7 @@ def test_a_gate_closes_alone_when_just_its_evidence_is_gone(gate: Gate, without:
     found = closed(replace(FULL, **without))
     assert list(found) == [gate]
     assert says in found[gate]
-    assert not all_open(decide_gates(SPEC, replace(FULL, **without)))
+    assert not all_open(decide_gates(SPEC, replace(FULL, **without), {}))
 
 
 def test_without_evidence_every_gate_is_closed() -> None:
@@ -124,13 +125,13 @@ def test_data_that_was_seen_before_the_seal_closes_its_gate() -> None:
 
 def test_a_plan_that_asks_for_no_replay_is_not_said_to_be_replayed() -> None:
     plain = msgspec.structs.replace(SPEC, verifiers=("witness",))
-    (ruling,) = (one for one in decide_gates(plain, FULL) if one.gate == "files_verify")
+    (ruling,) = (one for one in decide_gates(plain, FULL, {}) if one.gate == "files_verify")
     assert ruling.open and "no episode run again" in ruling.evidence
 
 
 def test_exploratory_claims_leave_the_map_openly() -> None:
     marked = replace(FULL, exploratory=("enforced-revalidation-helps",))
-    (ruling,) = (one for one in decide_gates(SPEC, marked) if one.gate == "claims_follow_map")
+    (ruling,) = (one for one in decide_gates(SPEC, marked, {}) if one.gate == "claims_follow_map")
     count = len(SPEC.claims)
     assert (
         ruling.open and f"{count - 1} of {count} claims" in ruling.evidence and "1 are exploratory" in ruling.evidence
@@ -176,3 +177,17 @@ def test_every_count_that_is_off_is_named() -> None:
     assert edited("effects", 0, "basis", 0, "absent", value=1) == (
         "effect e on success: 6 planned, but n is 6, 1 absent, 0 without a value",
     )
+
+
+def test_a_gate_that_an_amendment_after_the_look_left_out_is_decided_all_the_same() -> None:
+    spec = msgspec.structs.replace(SPEC, gates=("files_verify",))
+    left_out = "amendment 1, after the first look, left this gate out: it is decided all the same"
+    rulings = decide_gates(spec, replace(FULL, sealed=None), {"sealed_before_look": left_out})
+    assert [(one.gate, one.open) for one in rulings] == [("files_verify", True), ("sealed_before_look", False)]
+    assert rulings[1].evidence == f"the journal has no entry sealed; {left_out}"
+    assert not all_open(rulings)
+
+
+def test_claims_that_an_amendment_dropped_after_the_look_are_counted() -> None:
+    (ruling,) = (one for one in decide_gates(SPEC, replace(FULL, dropped=2), {}) if one.gate == "claims_follow_map")
+    assert ruling.open and ruling.evidence.endswith("; 2 more, dropped or reworded after the look, stay listed")

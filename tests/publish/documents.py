@@ -119,7 +119,9 @@ def synthetic() -> Any:
                 {"hypothesis": "E", "metric": None, "verdict": "shown", "why": ""}]},
             "at_look": [{"hypothesis": "E", "metric": None, "verdict": "shown"}],
             "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "shown"},
-                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "shown"}]},
+                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "shown"}],
+            "earlier": [{"hypothesis": "E0", "metric": "success", "says": "plus does worse", "descriptive": False,
+                         "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}]},
         "withdrawn": {"it-is-withheld": "the world does not stand for what we said it does"},
         "methods": "The plan small was sealed on 2026-11-10 at 08:00 UTC. It was paused 2 times (provider 2).",
         "study": {

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.studies import PLAN, call, ok
+from tests.amending import OTHER_JUDGE, change
+from tests.studies import PLAN, Part, call, ok, plan_text, read
 
 
 def newest(study: Path) -> Path:
@@ -99,3 +100,104 @@ def test_an_amendment_that_touches_no_claim_is_published_on_its_side_of_the_look
     assert "After the first look at outcomes" in page and "the title was dull" in page
     alone = Path(shutil.copytree(folder, tmp_path / "stranger" / folder.name))
     assert "was built again from its bundle" in ok(call("verify", alone, "--replay=unsafe", cwd=tmp_path)).out
+
+
+# --- what was asked at the look stays listed -------------------------------------------------------
+
+
+def again(study: Path) -> tuple[Any, Path]:
+    """The study after its next amendment, analysis and edition: what results.json says, and its folder."""
+    ok(call("amend", PLAN, "--reason", "we thought again", cwd=study))
+    ok(call("run", PLAN, "--jobs", "1", cwd=study))
+    ok(call("analyse", PLAN, cwd=study))
+    folder = study / "publications" / read(ok(call("publish", PLAN, "--json", cwd=study)).out)["edition"]
+    return results(folder), folder
+
+
+def test_a_claim_and_a_hypothesis_that_are_dropped_after_the_look_stay_listed(
+    study: Path, tmp_path: Path, state: Path
+) -> None:
+    # What was asked comes out against its authors: the tracker was to fail, and it succeeds.
+    plan = study / PLAN
+    text = plan.read_text()
+    start, end = text.index("  tracker:\n    says:"), text.index("claims:\n")
+    renamed = text[:start] + text[start:end].replace("  tracker:", "  follower:", 1) + text[end:]
+    plan.write_text(renamed.replace("  it-does:", "  it-succeeds:", 1))
+    document, folder = again(study)
+    rows = [(claim["name"], claim["status"]) for claim in document["claims"]]
+    assert rows == [("it-succeeds", "exploratory"), ("it-does", "withheld")]
+    dropped = document["claims"][1]
+    assert dropped["text"] == "The oracle succeeded." and dropped["needs"][0]["found"] == "supported"
+    assert dropped["why"].startswith("amendment 1, after the first look, dropped or reworded it; here as made under pin")
+    (row,) = document["after_amendments"]["earlier"]
+    assert (row["hypothesis"], row["verdict"], row["now"], row["amendment"]) == ("tracker", "supported", None, 1)
+    asked = {verdict["hypothesis"] for verdict in document["analysis"]["verdicts"]}
+    assert asked == {"oracle", "follower"}
+    for name in ("report.html", "report.md"):
+        report = (folder / name).read_text()
+        assert "Asked at the first look or later, and dropped or changed by an amendment" in report, name
+        assert "the tracker succeeds 4 of 4" in report and "not asked" in report, name
+    (gate,) = (gate for gate in document["gates"] if gate["gate"] == "claims_follow_map")
+    assert gate["evidence"].endswith("; 1 more, dropped or reworded after the look, stay listed")
+    said = ok(call("claims", PLAN, cwd=study)).out
+    assert "withheld: it-does" in said
+    ok(call("verify", folder, "--replay=unsafe", cwd=tmp_path))
+
+
+def test_a_rule_changed_after_the_look_is_told_with_the_verdict_of_the_old_one(study: Path) -> None:
+    plan = study / PLAN
+    text = plan.read_text()
+    plan.write_text(text.replace('"oracle.x == 4 && oracle.n == 4"', '"oracle.x == 3 && oracle.n == 4"', 1))
+    document, _ = again(study)
+    (row,) = document["after_amendments"]["earlier"]
+    assert (row["hypothesis"], row["verdict"], row["now"]) == ("oracle", "supported", "not_shown")
+    plan.write_text(text)  # put back: what is asked today is what was asked then, and the rule between is listed
+    document, _ = again(study)
+    assert [(row["amendment"], row["verdict"], row["now"]) for row in document["after_amendments"]["earlier"]] == [
+        (2, "not_shown", "supported")
+    ]
+    assert [claim["status"] for claim in document["claims"]] == ["exploratory"]
+
+
+def test_an_arm_dropped_after_the_look_is_still_ruled_on_as_it_was_asked(study: Path, tmp_path: Path, state: Path) -> None:
+    plan = study / PLAN
+    plan.write_text(plan_text(Part(("oracle",), ("delayed_update",), 2)))
+    document, folder = again(study)
+    earlier = {row["hypothesis"]: (row["verdict"], row["now"]) for row in document["after_amendments"]["earlier"]}
+    assert earlier == {"oracle": ("supported", "supported"), "tracker": ("supported", None)}
+    assert document["study"]["slots"] == 2
+    ok(call("verify", folder, "--replay=unsafe", cwd=tmp_path))
+
+
+def test_what_was_asked_is_ruled_on_by_its_own_code_where_ruling_code_changed_too(
+    study: Path, tmp_path: Path, state: Path
+) -> None:
+    change(study, *OTHER_JUDGE)  # by which both arms fail in half of their episodes
+    change(study, PLAN, "  it-does:", "  it-succeeds:")
+    change(study, PLAN, '"oracle.x == 4 && oracle.n == 4"', '"oracle.x >= 1 && oracle.n == 4"')
+    document, folder = again(study)
+    (row,) = document["after_amendments"]["earlier"]
+    assert (row["hypothesis"], row["verdict"], row["now"]) == ("oracle", "supported", "supported")
+    assert document["claims"][1]["needs"][0]["found"] == "supported"
+    ok(call("verify", folder, "--replay=unsafe", cwd=tmp_path))
+
+
+def test_a_gate_dropped_after_the_look_is_decided_all_the_same(study: Path) -> None:
+    change(study, PLAN, ", rights_documented]", "]")
+    change(study, PLAN, "model_outputs: none were used", "model_outputs: unknown")
+    ok(call("amend", PLAN, "--reason", "nobody asks for rights", cwd=study))
+    ok(call("analyse", PLAN, cwd=study))
+    found = call("publish", PLAN, "--json", cwd=study)
+    assert found.code == 1
+    shut = [gate for gate in read(found.out)["gates"] if not gate["open"]]
+    assert [gate["gate"] for gate in shut] == ["rights_documented"]
+    assert shut[0]["evidence"].endswith("amendment 1, after the first look, left this gate out: it is decided all the same")
+
+
+def test_a_gate_that_came_after_the_look_is_decided_too(study: Path) -> None:
+    change(study, PLAN, ", rights_documented]", ", rights_documented, baselines_conform]")
+    ok(call("amend", PLAN, "--reason", "baselines should conform", cwd=study))
+    ok(call("analyse", PLAN, cwd=study))
+    found = call("publish", PLAN, cwd=study)
+    assert found.code == 1
+    assert "no conformance suite was run; amendment 1, after the first look, added this gate" in found.out

@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.plan.schema import Spec
 from sealkit.seal.commitment import Changed, FileChange
-from sealkit.seal.foundations import WHOLE, effect_on_claims, foundations, moved_under_claims
+from sealkit.seal.foundations import (
+    BESIDE,
+    COMPUTED,
+    WHOLE,
+    effect_on_claims,
+    foundations,
+    moved_claims,
+    moved_hypotheses,
+    moved_under_claims,
+    under_hypothesis,
+)
 from sealkit.seal.in_force import LOOKED, PHASES
 from sealkit.wire.chain import Phase
 from tests.plan.trees import FILES
@@ -127,10 +138,44 @@ def test_a_claim_that_comes_or_goes_is_touched() -> None:
     assert moved_under_claims(without, plan()) == {DIAGNOSIS: ("claims.log-helps-diagnosis",)}
 
 
-def test_what_every_claim_stands_on_is_what_no_section_of_entries_holds() -> None:
-    entries = {"claims", "hypotheses", "effects", "metrics", "methods", "populations", "readings"}
-    beside = {"id", "title", "confounds", "power", "rights", "reported_only"}
-    assert set(plan().sections) == entries | beside | set(WHOLE)
+ENTRIES = {"claims", "hypotheses", "effects", "metrics", "methods", "populations", "readings"}
+
+
+def test_every_section_of_the_schema_is_one_that_all_claims_stand_on_or_that_some_do_or_that_none_does() -> None:
+    sections = [*WHOLE, *BESIDE, *ENTRIES]
+    assert len(sections) == len(set(sections))
+    assert set(sections) | {"sealkit"} == set(Spec.__struct_fields__)
+    assert set(plan().sections) == set(sections)
+    assert set(COMPUTED) <= set(WHOLE)
+
+
+def test_a_claim_can_stand_on_an_entry_of_every_section_that_has_entries() -> None:
+    assert {section for section, name in foundations(plan().spec, DIAGNOSIS) if name} == ENTRIES
+
+
+def test_a_claim_on_a_corrected_effect_stands_on_every_member_of_the_correction() -> None:
+    holm = (
+        ("multiplicity: {kind: none}", "multiplicity: {kind: holm, test: mcnemar_exact, members: "
+         "[{effect: task, metric: success}, {effect: gains, metric: success}]}"),
+        ("task.upper >= 0", "task.upper >= 0 && task.p_adjusted > 0.05"),
+        ("    each: {metric: [success, avoidable_stale]}\n    descriptive", "    each: {metric: [success]}\n    descriptive"),
+        ("gains.lower > 0 &&", "gains.p_adjusted < 0.05 &&"),
+    )  # fmt: skip
+    other = ("gains: {contrast: D - A", "gains: {contrast: D - B")
+    assert set(moved_under_claims(edited(*holm), edited(*holm, other))) == {DIAGNOSIS, FAMILIES}
+    assert set(moved_under_claims(plan(), edited(other))) == {FAMILIES}
+
+
+def test_a_hypothesis_is_another_one_if_what_its_verdict_is_computed_from_changed() -> None:
+    for name, due in {
+        "a rule of H1": ("H1",), "the words of H3": ("H3",), "a population": ("H3",), "the sample": ("H1", "H2", "H3"),
+        "a method of many": ("H1", "H2", "H3"), "a reading": ("H2",), "another metric": ("H1", "H3"),
+        "the question": (), "the gates": (), "extra rows": (), "the text of a claim": (),
+    }.items():  # fmt: skip
+        after = edited(CHANGES[name][0])
+        assert (moved_hypotheses(plan(), after), moved_hypotheses(after, plan())) == (due, due), name
+        assert moved_claims(plan(), after) == ((HELPS,) if name == "the text of a claim" else ()), name
+    assert under_hypothesis(plan().spec, "H9") == frozenset()
 
 
 # --- in words --------------------------------------------------------------------------------------
