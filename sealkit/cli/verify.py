@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -190,6 +191,12 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
         f"{episodes} episodes"
         f" ({found.smoke} of a smoke run), {totals.acts} acts, {totals.notices} notices"
     )
+    if found.pilot is not None:
+        pilot = found.pilot
+        click.echo(
+            f"  before the seal a pilot, whose journal holds: {pilot.attempts} attempts, {pilot.episodes} episodes, "
+            f"{pilot.calls} model calls"
+        )
     for refused in found.not_admitted[:20]:
         origin = refused.admission.origin or refused.admission.status
         click.echo(f"  {origin}: {refused.slot}: {escape(refused.admission.why)}", err=False)
@@ -254,6 +261,7 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
         "arms": arms,
         "acts": totals.acts, "receipts": totals.occurrences, "restore_receipts": totals.restores,
         "notices": totals.notices, "not_admitted": refused, "notes": [*extra, *found.notes],
+        "pilot": None if found.pilot is None else asdict(found.pilot),
         "anchors": [anchor.source for anchor in found.anchors], "analysed": found.analysed,
         "verifiers": dict(study.verifiers), "unchecked": list(study.unchecked),
         "isolation": study.sandbox.level if study.sandbox is not None else None,

@@ -5,6 +5,7 @@ The same ustar form as a source archive, the same bytes on every machine, and on
     CHANGELOG_AFTER_SEAL.md                         if there is one, as of the edition
     plans/NAME.yaml  NAME.seal.json  NAME.manifest.jsonl  NAME.source.tar     and those of each amendment
     receipts/ID/HEAD  episodes.jsonl  journal.jsonl     up to the entry that the edition was made at
+    receipts/ID/pilot/HEAD  episodes.jsonl  journal.jsonl  calls.jsonl     whole, where the seal counts a pilot
 
 Whoever opens one trusts nothing in it. Refused, besides what `seal.archive` refuses: any other name, a second study, a
 missing part.
@@ -18,18 +19,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sealkit.files import open_safely, read_file_safely
+from sealkit.files import open_safely, read_file_safely, read_if_there
 from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, read_members, write_member
 from sealkit.seal.changelog import CHANGELOG, changelog_upto
 from sealkit.seal.journal import EPISODES, HEAD, JOURNAL
+from sealkit.seal.piloted import CALLS, PILOT
 from sealkit.seal.places import amendment_file, beside
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.canon import encode_record
 from sealkit.wire.chain import JournalHead
 from sealkit.wire.errors import MalformedError, UsageError
 
+_KEPT = f"(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(HEAD)})"
 _is_part = re.compile(
-    rf"plans/[A-Za-z0-9._-]+|receipts/[A-Za-z0-9_-]+/(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(HEAD)})"
+    rf"plans/[A-Za-z0-9._-]+|receipts/[A-Za-z0-9_-]+/(?:{PILOT}/(?:{re.escape(CALLS)}|{_KEPT})|{_KEPT})"
     rf"|{re.escape(CHANGELOG)}"
 ).fullmatch
 
@@ -56,6 +59,11 @@ def _members(sealed: SealedPlan, head: JournalHead) -> Iterator[tuple[str, bytes
     yield f"{folder}/{JOURNAL}", _prefix(sealed.receipts / JOURNAL, study, head.size)
     yield f"{folder}/{EPISODES}", _prefix(sealed.receipts / EPISODES, study, head.episodes_size)
     yield f"{folder}/{HEAD}", encode_record(head) + b"\n"
+    if sealed.seal.pilot.head is not None:
+        for name in (JOURNAL, EPISODES, HEAD, CALLS):
+            data = read_if_there(sealed.receipts / PILOT / name, inside=study, limit=MAX_ARCHIVE)
+            if data is not None:
+                yield f"{folder}/{PILOT}/{name}", data
     changelog = changelog_upto(sealed, head)
     if changelog:
         yield CHANGELOG, changelog
@@ -86,11 +94,12 @@ def opened_bundle(path: Path) -> Iterator[Path]:
 def _check_whole(names: list[str], where: str) -> None:
     """Raise unless these are the parts of one study: so nothing outside a bundle is ever taken for a part of it."""
     for what, is_one in (("seal", ".seal.json"), ("journal", f"/{JOURNAL}")):
-        found = [name for name in names if name.endswith(is_one)]
+        # A pilot's journal lies one folder deeper.
+        found = [name for name in names if name.endswith(is_one) and name.count("/") <= 2]
         if len(found) != 1:
             raise MalformedError(
                 f"found {len(found)} {what}s, due one", where=where, remedy="it is no bundle of an edition"
             )
-    folders = {name.rpartition("/")[0] for name in names if name.startswith("receipts/")}
+    folders = {name.split("/")[1] for name in names if name.startswith("receipts/")}
     if len(folders) != 1:
         raise MalformedError(f"found receipts of {len(folders)} plans, due one", where=where)

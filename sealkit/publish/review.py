@@ -20,6 +20,7 @@ from sealkit.seal.changelog import ALL, CHANGELOG, block_of, check_changelog, re
 from sealkit.seal.closure import environment, environment_changes, sealkit_drift
 from sealkit.seal.heads import KnownHeads, quoted_heads
 from sealkit.seal.history import Anchor, History, spell_slot
+from sealkit.seal.piloted import Piloted, check_pilot
 from sealkit.seal.sealed import SealedPlan, find_drift
 from sealkit.verify.study import Checked, Study
 from sealkit.wire.canon import decode_value
@@ -61,7 +62,8 @@ class Review:
     `pins` are what the episodes that count ran under, as `cells` number them. `changed_since` says that an amendment
     or a withdrawal came after the analysis that `analysed` is the digest of. `left_out` counts episodes by arm and by
     what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or `*`; `published` the digest
-    of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded.
+    of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded; `pilot` what
+    was piloted before the seal, as the seal says.
     """
 
     head: JournalHead
@@ -82,6 +84,7 @@ class Review:
     withdrawn: dict[str, str]
     published: dict[str, str]
     analyses: tuple[str, ...]
+    pilot: Piloted | None
     flow: dict[str, ArmFlow]
     pins: tuple[str, ...]
     cells: Cells | None
@@ -113,6 +116,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
 
     Verifiers that need the study's code while none of it is run are left out of the admission, and said.
     """
+    pilot = check_pilot(study.sealed)
     history = study.sealed.history(anchors)
     watching = _Watching(study, history)
     measuring = Measuring(study) if measure and study.sandbox is not None else None
@@ -144,6 +148,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         withdrawn=dict(watching.withdrawn),
         published=dict(watching.published),
         analyses=tuple(watching.analyses),
+        pilot=pilot,
         flow=watching.flow(),
         pins=measuring.pins if measuring is not None else (study.sealed.latest.pin,),
         cells=measuring.cells if measuring is not None else None,

@@ -87,6 +87,7 @@ class Bench:
             self.folder.mkdir(parents=True, exist_ok=True)
         with exclusive(self.folder, inside=self.study):
             if self.stage == "pilot":
+                _refuse_sealed(self.plan_path)  # it may have been sealed since the bench was opened
                 yield begin_or_recover(self.folder, self.opened(), inside=self.study, now=now)
             else:
                 recover(self.folder, inside=self.study, now=now)
@@ -125,8 +126,7 @@ def _pilot_bench(plan_path: Path) -> Bench:
         raise UsageError("there is no such plan", where=str(plan_path))
     plan = open_plan_bytes(data, str(plan_path))
     _check_stage(plan, "pilot")
-    if plan_path.with_suffix(".seal.json").exists():
-        raise OutOfOrderError("the plan is sealed; a pilot comes before", where=str(plan_path))
+    _refuse_sealed(plan_path)
     world = _world(study, plan)
     params = plan.spec.world.params if isinstance(plan.spec.world, ReferenceWorld) else {}
     judge = make_closure(study, declared(plan.spec)).tree(str(plan.spec.judge)).root
@@ -138,6 +138,11 @@ def _pilot_bench(plan_path: Path) -> Bench:
         plan_path=plan_path, study=study, plan=plan, stage="pilot", pin=plan.digest, judge=judge,
         folder=receipts_folder(study, plan) / "pilot", sealed=None, world=world, scenario_line=line,
     )  # fmt: skip
+
+
+def _refuse_sealed(plan_path: Path) -> None:
+    if plan_path.with_suffix(".seal.json").exists():
+        raise OutOfOrderError("the plan is sealed; a pilot comes before", where=str(plan_path))
 
 
 def _world(study: Path, plan: Plan) -> LoadedWorld:

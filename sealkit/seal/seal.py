@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
 import sealkit
-from sealkit.files import create_file, open_safely, read_if_there
+from sealkit.files import create_file, read_if_there
 from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.schema import Spec
@@ -21,14 +22,13 @@ from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.archive import write_archive
 from sealkit.seal.closure import make_closure
 from sealkit.seal.commitment import PilotSeal, PlanSeal, Seal, SourceSeal
-from sealkit.seal.history import open_history
 from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, exclusive, utc
 from sealkit.seal.manifest import planned_keys, write_manifest
+from sealkit.seal.piloted import PILOT, seal_pilot
 from sealkit.seal.places import beside, declared, plan_entry, receipts_folder, study_of
 from sealkit.seal.recovery import begin_or_recover
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.wire.canon import encode_record
-from sealkit.wire.chain import EpisodeKept
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.records import Scenario
 from sealkit.world.loader import load_world, make_scenario
@@ -45,13 +45,15 @@ def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
         if os.path.lexists(beside(plan_path, "seal.json")):
             return _complete(plan_path, plan, now)
         _refuse_receipts(study, plan)
-        _write(plan_path, study, plan, now)
+        with ExitStack() as until:
+            pilot = seal_pilot(receipts_folder(study, plan) / PILOT, inside=study, until=until)
+            _write(plan_path, study, plan, pilot, now)
         sealed = open_seal(plan_path, parsed=plan)
         begin_or_recover(sealed.receipts, sealed.first, inside=study, now=now)
     return sealed
 
 
-def _write(plan_path: Path, study: Path, plan: Plan, now: datetime) -> None:
+def _write(plan_path: Path, study: Path, plan: Plan, pilot: PilotSeal, now: datetime) -> None:
     closure = make_closure(study, declared(plan.spec))
     plan_seal = seal_of_plan(plan_path, study, plan)
     manifest = write_manifest(beside(plan_path, "manifest.jsonl"), planned_scenarios(study, plan.spec))
@@ -65,7 +67,7 @@ def _write(plan_path: Path, study: Path, plan: Plan, now: datetime) -> None:
         sealkit=sealkit.__version__,
         sealed_at=utc(now),
         data_access=plan.spec.data_access,
-        pilot=_pilot(study, plan),
+        pilot=pilot,
         key_id=None,
         time_authority=None,
     )
@@ -95,24 +97,6 @@ def planned_scenarios(study: Path, spec: Spec) -> Iterator[Scenario]:
     world = load_world(study, spec.world.name)
     for family, seed in planned_keys(spec):
         yield make_scenario(world, family, seed, spec.world.params)
-
-
-def _pilot(study: Path, plan: Plan) -> PilotSeal:
-    """What the pilot's journal holds, checked to its end."""
-    folder = receipts_folder(study, plan) / "pilot"
-    if not (folder / JOURNAL).exists():
-        return PilotSeal(episodes=0, calls=0, head=None)
-    history = open_history(folder, inside=study, first=None)
-    episodes = sum(isinstance(entry.event, EpisodeKept) for entry in history.entries())
-    return PilotSeal(episodes=episodes, calls=_count_lines(folder / "calls.jsonl", study), head=str(history.head))
-
-
-def _count_lines(path: Path, study: Path) -> int:
-    try:
-        with open(open_safely(path, inside=study), "rb") as file:
-            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
-    except FileNotFoundError:
-        return 0
 
 
 def _refuse_receipts(study: Path, plan: Plan) -> None:
