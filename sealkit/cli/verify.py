@@ -27,8 +27,9 @@ from sealkit.publish.released import (
     open_released,
 )
 from sealkit.publish.review import PUBLICATIONS, Review, anchors_of, arm_counts, review
-from sealkit.seal.heads import known_heads, parse_expect
+from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
+from sealkit.seal.journal import read_head
 from sealkit.seal.sealed import find_sealed
 from sealkit.verify.impact import check_reruns
 from sealkit.verify.sandbox import Isolation
@@ -76,13 +77,11 @@ def command(
         whole = Path(os.path.abspath(folder))
         released = open_released(whole) if is_released(whole) else None
         bundle = whole if whole.is_file() else whole / BUNDLE if released is not None else None
-        # A bundle ends where its edition was made: this machine may rightly have seen more of the journal.
-        remember = not no_remember and bundle is None
         if released is not None:
             expected = (*expected, released.anchor)
         for plan_path in find_sealed(stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole):
             with open_study(plan_path, replay=isolation) as study:
-                found, extra = _review(study, expected, remember=remember)
+                found, extra = _review(study, expected, remember=not no_remember, cut=bundle is not None)
                 extra += tuple(_editions(study, found, released))
                 faults += found.faults
                 documents.append(_document(study, found, extra))
@@ -93,27 +92,49 @@ def command(
     ctx.exit(1 if faults else 0)
 
 
-def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool) -> tuple[Review, tuple[str, ...]]:
+def _review(
+    study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: bool
+) -> tuple[Review, tuple[str, ...]]:
     known = known_heads(os.environ) if remember else None
     sealed = study.sealed
+    seen, told = _seen(study, known, cut=cut)
     progress = Progress("episodes", sum(slot_count(sealed.plan.spec, stage) for stage in STAGES))
     try:
-        anchors = anchors_of(study, known, expected)
+        anchors = anchors_of(study, (*expected, *seen))
         found = review(study, anchors=anchors, measure=study.sandbox is not None, step=progress.step)
     finally:
         progress.end()
-    extra = tuple(_replayed(study, found))
+    extra = (*_replayed(study, found), *told)
     if known is not None:
-        others = known.other_seals(sealed.plan.spec.id, sealed.pin)
-        if others:
-            seen = ", ".join(f"{short(other.pin)} on {other.seen[:10]}" for other in others[:3])
-            extra += (f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {seen}",)
         try:
             known.remember(plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now())
         except (HarnessError, OSError) as error:
             # What this machine cannot remember takes nothing from what was found.
             extra += (f"the head could not be remembered on this machine: {error} (--no-remember)",)
     return found, extra
+
+
+def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[Anchor, ...], tuple[str, ...]]:
+    """The head that this machine remembers of this seal, as far as it can be compared, and what there is to say.
+
+    A journal that was `cut`, in a bundle, ends where its edition was made: this machine may rightly have seen more.
+    """
+    if known is None:
+        return (), ()
+    sealed, told = study.sealed, []
+    if others := known.other_seals(sealed.plan.spec.id, sealed.pin):
+        listed = ", ".join(f"{short(other.pin)} on {other.seen[:10]}" for other in others[:3])
+        told.append(f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {listed}")
+    head, here = known.recall(sealed.pin), read_head(sealed.receipts, inside=sealed.study)
+    if head is None:
+        return (), tuple(told)
+    if cut and here is not None and here.count < head.count:
+        told.append(
+            f"this machine has seen {head.count} entries of this journal, on {head.seen[:10]}; the bundle ends after "
+            f"{here.count}, where its edition was made, and the two were not compared"
+        )
+        return (), tuple(told)
+    return (head.anchor(),), tuple(told)
 
 
 def _editions(study: Study, found: Review, released: Released | None) -> Iterator[str]:

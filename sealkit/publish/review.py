@@ -18,7 +18,7 @@ from sealkit.publish.measuring import Measuring
 from sealkit.run.progress import begin_sealed
 from sealkit.seal.changelog import ALL, CHANGELOG, block_of, check_changelog, read_changelog
 from sealkit.seal.closure import environment, environment_changes, sealkit_drift
-from sealkit.seal.heads import KnownHeads, quoted_heads
+from sealkit.seal.heads import quoted_heads
 from sealkit.seal.history import Anchor, History, spell_slot
 from sealkit.seal.piloted import Piloted, check_pilot
 from sealkit.seal.sealed import SealedPlan, find_drift
@@ -273,12 +273,10 @@ class _Watching:
         )  # fmt: skip
 
 
-def anchors_of(study: Study, known: KnownHeads | None, expected: Iterable[Anchor]) -> tuple[Anchor, ...]:
-    """Every head that something outside the journal quotes: the caller's, this machine's, the changelog's."""
+def anchors_of(study: Study, expected: Iterable[Anchor]) -> tuple[Anchor, ...]:
+    """Every head that something outside the journal quotes: those `expected`, the changelog's, the editions'."""
     sealed = study.sealed
     anchors = list(expected)
-    if known is not None and (head := known.recall(sealed.pin)) is not None:
-        anchors.append(head.anchor())
     changelog = read_changelog(sealed.study).decode(errors="replace")
     anchors += quoted_heads(changelog, plan=sealed.plan.spec.id, source=CHANGELOG)
     return (*anchors, *_edition_anchors(sealed))

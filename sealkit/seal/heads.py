@@ -32,7 +32,7 @@ from sealkit.seal.journal import utc
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.chain import JournalHead, is_time, parse_head
 from sealkit.wire.digest import parse_digest, short
-from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
+from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError, UsageError
 from sealkit.wire.records import Count, Record
 
 _MAX_KNOWN = 16 * 1024 * 1024
@@ -86,14 +86,20 @@ class KnownHeads(msgspec.Struct, frozen=True):
             replace_file(self.path, b"".join(lines))
 
     def _read(self) -> Iterator[KnownHead]:
-        raw = read_if_there(self.path, inside=self.path.parent, limit=_MAX_KNOWN) or b""
-        for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
-            where = f"{self.path}:{number}"
-            known = decode_record(line, KnownHead, where=where)
-            parse_digest(known.digest, where=where)
-            if not is_time(known.seen):
-                raise MalformedError(f"found {known.seen!a}, due a time", where=where)
-            yield known
+        """Every head; `HarnessError` naming the line that is none: it is this machine's file, and no evidence."""
+        try:
+            raw = read_if_there(self.path, inside=self.path.parent, limit=_MAX_KNOWN) or b""
+            lines = raw.split(b"\n")
+            for number, line in enumerate(lines[:-1], start=1):
+                yield _known(line, where=f"{self.path}:{number}")
+            if lines[-1]:
+                raise MalformedError("no newline at its end", where=f"{self.path}:{len(lines)}")
+        except MalformedError as error:
+            raise HarnessError(
+                error.what,
+                where=error.where,
+                remedy=f"move {self.path} aside; this machine then begins to remember anew",
+            ) from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -104,6 +110,14 @@ class KnownHeads(msgspec.Struct, frozen=True):
             yield
         finally:
             os.close(descriptor)
+
+
+def _known(line: bytes, *, where: str) -> KnownHead:
+    known = decode_record(line, KnownHead, where=where)
+    parse_digest(known.digest, where=where)
+    if not is_time(known.seen):
+        raise MalformedError(f"found {known.seen!a}, due a time", where=where)
+    return known
 
 
 def known_heads(environ: Mapping[str, str]) -> KnownHeads:

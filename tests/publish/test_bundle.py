@@ -79,12 +79,42 @@ def test_any_tar_reads_it(bundle_once: bytes) -> None:
         assert {(member.mode, member.mtime, member.uid) for member in tar} == {(0o644, 0, 0)}
 
 
-def test_the_machine_neither_recalls_nor_remembers_heads_by_a_bundle(
+def test_a_bundle_that_is_shorter_than_what_this_machine_has_seen_says_so(
     published: Path, bundle_once: bytes, state: Path
 ) -> None:
     ok(call("verify", "receipts", cwd=published))  # this machine has seen the study further than the bundle goes
-    ok(verify(published.parent, bundle_once))
-    assert "1 of 1" not in ok(call("verify", "receipts", cwd=published)).out
+    said = ok(verify(published.parent, bundle_once)).out
+    count = len(dict(members(bundle_once))[f"receipts/{ID}/journal.jsonl"].splitlines())
+    assert f"this machine has seen {count + 1} entries of this journal" in said
+    assert f"the bundle ends after {count}, where its edition was made, and the two were not compared" in said
+    assert "anchored by: this machine" in ok(call("verify", "receipts", cwd=published)).out
+    assert "has seen" not in ok(verify(published.parent, bundle_once, "--no-remember")).out
+
+
+def test_a_bundle_is_held_against_what_this_machine_has_seen_before_it(
+    study: Path, bundle_once: bytes, elsewhere: Path, state: Path
+) -> None:
+    """The bundle goes as far as the study that was analysed, which another machine may have analysed otherwise."""
+    ok(call("verify", "receipts", cwd=study))
+    assert "anchored by: this machine" in ok(verify(elsewhere, bundle_once)).out
+    known = state / "sealkit" / "known_heads"
+    ours = known.read_bytes()
+    digest = json.loads(ours)["digest"].encode()
+    known.write_bytes(ours.replace(digest, b"sha256:" + b"0" * 64))
+    refused = verify(elsewhere, bundle_once)
+    assert refused.code == 1 and "but this machine, which saw it on" in refused.err
+
+
+def test_a_bundle_is_remembered_and_a_second_seal_of_the_same_plan_is_told(
+    published: Path, bundle_once: bytes, elsewhere: Path, state: Path
+) -> None:
+    ok(verify(elsewhere, bundle_once))
+    known = state / "sealkit" / "known_heads"
+    ours = json.loads(known.read_bytes())
+    assert ours["plan"] == ID
+    other = {**ours, "pin": "sha256:" + "0" * 64}
+    known.write_text(json.dumps(other, sort_keys=True, separators=(",", ":")) + "\n")
+    assert f"seen another seal of a plan called {ID}: 000000000000" in ok(verify(elsewhere, bundle_once)).out
 
 
 # --- as it was not made --------------------------------------------------------------------------

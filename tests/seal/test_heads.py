@@ -11,8 +11,9 @@ from sealkit.seal.heads import KnownHeads, known_heads, parse_expect, quoted_hea
 from sealkit.seal.history import Anchor
 from sealkit.wire.chain import JournalHead
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import MalformedError, SealkitError, UntrustedError, UsageError
+from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError, UsageError
 from tests.seal.studies import NOW
+from tests.studies import call, ok
 
 PIN, OTHER = digest_bytes(b"a seal"), digest_bytes(b"another seal")
 
@@ -60,10 +61,19 @@ def test_the_same_head_again_changes_nothing(known: KnownHeads) -> None:
 def test_a_line_that_was_touched_is_refused_by_number(known: KnownHeads) -> None:
     known.remember(plan="v1", pin=PIN, head=head(3), now=NOW)
     raw = known.path.read_bytes()
-    for touched in (raw + b"x\n", raw + raw.replace(b"sha256:", b"md5:"), raw + raw.replace(b"2026", b"never")):
+    md5, never = raw.replace(b"sha256:", b"md5:"), raw.replace(b"2026", b"never")
+    for touched in (raw + b"x\n", raw + md5, raw + never, raw + raw[:-1]):
         known.path.write_bytes(touched)
-        with pytest.raises(SealkitError, match="known_heads:2: "):
+        with pytest.raises(HarnessError, match=r"known_heads:2: .*; move .*known_heads aside; this machine then begins"):
             known.recall(OTHER)
+
+
+def test_a_file_of_known_heads_that_is_none_is_this_machines_fault(sealed: Path, state: Path) -> None:
+    (state / "sealkit").mkdir(parents=True)
+    (state / "sealkit" / "known_heads").write_text("ssh-rsa AAAA\n")
+    outcome = call("verify", cwd=sealed)
+    assert outcome.code == 3 and "known_heads:1: " in outcome.err and "known_heads aside" in outcome.err
+    ok(call("verify", "--no-remember", cwd=sealed))
 
 
 def test_where_it_is_kept_follows_the_xdg_rules(tmp_path: Path) -> None:
