@@ -361,6 +361,9 @@ def test_impact_lists_the_episodes_that_would_be_others_and_their_blocks(grid: P
         assert f"arm=tracker family=delayed_update seed={seed}" in out
     assert "2 blocks in which they lie; --supersede has them run again, every arm of each" in out
     assert "nothing was written" in out and snapshot(grid) == before
+    # Nobody looked, so it tells nothing of how the episodes went: not how long they were, nor how they ended.
+    differing = json.loads(ok(call("amend", PLAN, "--impact", "--dry-run", "--json", cwd=grid)).out)["differing"]
+    assert {one["why"] for one in differing} <= {"an act differs", "it has another number of acts", "it ends otherwise"}
     amended(grid, "the tracker should not heed messages", "--impact")
     assert (amendment(grid)["impact"], amendment(grid)["superseded"]) == ({"differ": 2, "episodes": 8}, [])
 
