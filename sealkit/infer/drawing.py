@@ -34,7 +34,8 @@ from sealkit.infer.measures import plain_metrics
 from sealkit.infer.sample import EVERYTHING, Basis, Sample, levels_of
 from sealkit.infer.shapes import Rows
 from sealkit.infer.tree import Tree, grow
-from sealkit.plan.analysis import Binary, Difference, Score, Single
+from sealkit.plan.analysis import Difference, Single
+from sealkit.plan.fields import ends_of
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import sides
 from sealkit.wire.errors import UsageError
@@ -170,7 +171,8 @@ class Drawing:
         supposed, places = self._assumed[part.pair], self._places[part.pair]
         assert isinstance(supposed, Spread)
         mean, sd, scale = float(supposed.mean), float(supposed.sd), float(part.rows.scale)
-        low, high = _ends(self._metric)
+        lowest, highest = ends_of(self._metric)
+        low, high = float(lowest), math.inf if highest is None else float(highest)
         if len(places) == 1:
             values = _positive(rng, mean - low, sd, (len(places[0]), times)) + low
             return _rounded(rng, np.clip(values, low, high) / scale), None
@@ -186,12 +188,6 @@ def drawings(spec: Spec, parts: Sequence[Planned], assumed: Mapping[Pair, Assump
     for part in parts:
         groups[part.pair[1]].append(part)
     return [Drawing(spec, groups[metric], assumed) for metric in sorted(groups)]
-
-
-def _ends(metric: object) -> tuple[float, float]:
-    if isinstance(metric, Score):
-        return float(metric.range[0]), float(metric.range[1])
-    return (0.0, 1.0) if isinstance(metric, Binary) else (0.0, math.inf)
 
 
 def _positive(rng: np.random.Generator, mean: float, sd: float, shape: tuple[int, int]) -> Values:

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final, Literal
 
 from sealkit.infer.columns import NULL
 from sealkit.infer.measures import Plain, plain_metrics, read_measures, scale_of_values
-from sealkit.plan.analysis import Binary, Score
+from sealkit.plan.fields import ends_of
 from sealkit.plan.schema import Spec
 from sealkit.wire.records import Json
 
@@ -53,22 +52,16 @@ def headroom(spec: Spec, measured: Iterable[tuple[str, Mapping[str, Json]]]) -> 
         end
         for arm in spec.factors.arm
         for name, metric in metrics.items()
-        for end in _ends(arm, name, metric, found.get((arm, name), []))
+        for end in _at_end(arm, name, metric, found.get((arm, name), []))
     )
 
 
-def _ends(arm: str, name: str, metric: Plain, values: list[int]) -> Iterator[AtEnd]:
+def _at_end(arm: str, name: str, metric: Plain, values: list[int]) -> Iterator[AtEnd]:
     if len(values) < LEAST or len(set(values)) > 1:
         return
     scale = scale_of_values(metric)
-    low = int(Fraction(metric.range[0]) / scale) if isinstance(metric, Score) else 0
-    high = (
-        int(Fraction(metric.range[1]) / scale)
-        if isinstance(metric, Score)
-        else 1
-        if isinstance(metric, Binary)
-        else None
-    )
+    lowest, highest = ends_of(metric)
+    low, high = int(lowest / scale), None if highest is None else int(highest / scale)
     best, worst = (high, low) if metric.better == "higher" else (low, high)
     for end, value in (("ceiling", best), ("floor", worst)):
         if values[0] == value:

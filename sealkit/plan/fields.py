@@ -10,6 +10,7 @@ An effect has a form (single, paired, difference) and a metric, read on a scale:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
 from sealkit.plan.analysis import (
@@ -22,6 +23,7 @@ from sealkit.plan.analysis import (
     Method,
     Metric,
     NoCorrection,
+    Score,
     Single,
     Tally,
 )
@@ -86,6 +88,13 @@ def scale_of(metric: Metric) -> Scale:
         )
         return "binary" if whole else "number"
     return "count" if isinstance(metric, Counted) and metric.repetitions is None else "number"
+
+
+def ends_of(metric: Metric) -> tuple[Fraction, Fraction | None]:
+    """The lowest and the highest value that a unit can have; null where there is no highest."""
+    if isinstance(metric, Score):
+        return Fraction(metric.range[0]), Fraction(metric.range[1])
+    return Fraction(0), Fraction(1) if isinstance(metric, Binary) else None
 
 
 def fields_of(spec: Spec, effect_name: str, metric_name: str) -> tuple[str, ...]:
