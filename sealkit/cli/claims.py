@@ -12,6 +12,7 @@ from sealkit.cli.out import Progress, escape, heading, json_option, plan_argumen
 from sealkit.infer.claims import NO_RESERVATIONS, ClaimRuling, rule_claims
 from sealkit.plan.load import open_plan
 from sealkit.plan.slots import slot_count
+from sealkit.publish.asked import asked_earlier, claims_of_earlier
 from sealkit.publish.edition import build_edition
 from sealkit.seal.sealed import beside, open_seal
 from sealkit.verify.study import open_study
@@ -50,9 +51,10 @@ def command(plan: Path, as_json: bool) -> None:
 
 def _rulings(plan: Path) -> tuple[str, Sequence[ClaimRuling], bool]:
     """The plan's id, the ledger, and whether outcomes were looked at for it."""
-    if not _is_analysed(plan):
+    analysed, dropped = _before(plan)
+    if not analysed:
         spec = open_plan(plan).spec
-        return spec.id, rule_claims(spec, (), NO_RESERVATIONS), False
+        return spec.id, (*rule_claims(spec, (), NO_RESERVATIONS), *dropped), False
     with open_study(plan, replay="limits") as study:
         progress = Progress("episodes", slot_count(study.sealed.plan.spec, "confirmatory"))
         try:
@@ -63,12 +65,15 @@ def _rulings(plan: Path) -> tuple[str, Sequence[ClaimRuling], bool]:
         return study.sealed.plan.spec.id, edition.claims, True
 
 
-def _is_analysed(plan: Path) -> bool:
+def _before(plan: Path) -> tuple[bool, tuple[ClaimRuling, ...]]:
+    """Whether there is an analysis, and the claims that an amendment after the first look dropped or reworded."""
     if not beside(plan, "seal.json").exists():
-        return False
+        return False, ()
     sealed = open_seal(plan)
     try:
-        return any([isinstance(entry.event, Analysed) for entry in sealed.history().entries()])
+        analysed = any([isinstance(entry.event, Analysed) for entry in sealed.history().entries()])
+        dropped = (ruling for one in asked_earlier(sealed.pins) for ruling in claims_of_earlier(one, {}, {}))
+        return analysed, tuple(dropped)
     finally:
         sealed.close()
 

@@ -25,6 +25,7 @@ from tests.amending import (
     CHANGELOG,
     DEAF_TRACKER,
     FIX,
+    IT_TRACKS,
     OTHER_JUDGE,
     REWORDED,
     SAME_JUDGE,
@@ -269,6 +270,15 @@ def test_a_hypothesis_edited_after_the_look_makes_its_claim_exploratory(analysed
     change(analysed, PLAN, "tracker.x >= 3", "tracker.x == 4")  # put back, it stays what it became
     amended(analysed, "we put it back")
     assert ruled(analysed).claims == {"it-does": "supported", "it-tracks": "exploratory"}
+
+
+def test_a_claim_dropped_after_an_episode_was_read_is_listed_before_any_analysis_too(grid: Path) -> None:
+    ok(call("show", PLAN, "--debug", "arm=oracle,family=noise,seed=0", cwd=grid))
+    change(grid, PLAN, IT_TRACKS, "")
+    assert "claim it-tracks was dropped after the first look" in amended(grid, "nobody asks for the tracker").out
+    out = ok(call("claims", PLAN, cwd=grid)).out
+    assert "unmeasured: it-does" in out and "withheld: it-tracks" in out
+    assert "amendment 1, after the first look, dropped or reworded it" in out
 
 
 def test_an_episode_read_is_a_look_and_a_smoke_episode_is_none(smoked: Path) -> None:

@@ -164,6 +164,7 @@ def test_a_claim_on_a_corrected_effect_stands_on_every_member_of_the_correction(
     other = ("gains: {contrast: D - A", "gains: {contrast: D - B")
     assert set(moved_under_claims(edited(*holm), edited(*holm, other))) == {DIAGNOSIS, FAMILIES}
     assert set(moved_under_claims(plan(), edited(other))) == {FAMILIES}
+    assert "multiplicity" in moved_under_claims(plan(), edited(*holm))[HELPS]
 
 
 def test_a_hypothesis_is_another_one_if_what_its_verdict_is_computed_from_changed() -> None:
