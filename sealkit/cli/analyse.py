@@ -18,14 +18,10 @@ from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended
 from sealkit.publish.analyse import analyse_study, record_analysis
+from sealkit.publish.not_proved import DOES_NOT_PROVE
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.records import Json
-
-DOES_NOT_PROVE = (
-    "Not proved: that no unrecorded call or run and no second sealed plan came before or beside this one; that nobody\n"
-    "opened files directly; that the host was honest; that the world stands for anything outside it."
-)
 
 
 @click.command("analyse")
@@ -57,7 +53,9 @@ def command(plan: Path, as_json: bool) -> None:
     print_amended(after)
     state = "recorded in the journal" if new else "as recorded in the journal before"
     click.echo(f"\nresults {short(digest_bytes(analysis.line))}, {state}")
-    click.echo(DOES_NOT_PROVE)
+    click.echo("not proved:")
+    for sentence in DOES_NOT_PROVE:
+        click.echo(f"  {sentence}")
     click.echo(f"next: sealkit verify receipts/{spec.id} --replay")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -10,6 +11,9 @@ from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, heading, json_option, plan_argument, print_json, print_table
 from sealkit.plan.slots import slot_count
 from sealkit.publish.edition import Edition, build_edition, write_edition
+from sealkit.seal.journal import exclusive
+from sealkit.seal.pins import read_seal
+from sealkit.seal.places import study_of
 from sealkit.verify.sandbox import Isolation
 from sealkit.verify.study import Study, open_study
 from sealkit.wire.chain import Looked, Published
@@ -51,7 +55,7 @@ def command(ctx: click.Context, plan: Path, dry_run: bool, as_json: bool) -> Non
 
 def publish(plan: Path, *, dry_run: bool, isolation: Isolation) -> tuple[Edition, Path, bool]:
     """Build the edition of `plan` and write it if its gates are open; the edition, its folder, whether it is new."""
-    with open_study(plan, replay=isolation) as study:
+    with _alone(plan), open_study(plan, replay=isolation) as study:
         progress = Progress("episodes", slot_count(study.sealed.plan.spec, "confirmatory"))
         try:
             edition = build_edition(study, step=progress.step)
@@ -63,6 +67,15 @@ def publish(plan: Path, *, dry_run: bool, isolation: Isolation) -> tuple[Edition
             new = write_edition(edition, folder)
         _record(study, edition, written=edition.may_be_published and not dry_run)
         return edition, folder, new
+
+
+def _alone(plan: Path) -> contextlib.AbstractContextManager[None]:
+    """Nobody else runs, amends or publishes this plan meanwhile; what is not there is for `open_study` to name."""
+    study = study_of(plan)
+    receipts = study / "receipts" / read_seal(plan, study)[0].plan.id
+    if not receipts.is_dir():
+        return contextlib.nullcontext()
+    return exclusive(receipts, inside=study, then=f"sealkit publish {plan}")
 
 
 def _record(study: Study, edition: Edition, *, written: bool) -> None:

@@ -26,7 +26,7 @@ from sealkit.publish.released import (
     is_released,
     open_released,
 )
-from sealkit.publish.review import PUBLICATIONS, Review, anchors_of, arm_counts, review
+from sealkit.publish.review import Review, anchors_of, arm_counts, editions_in, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import read_head
@@ -151,7 +151,7 @@ def _editions(study: Study, found: Review, released: Released | None) -> Iterato
         check_rebuilt(released, edition_of(study, found))
         yield f"edition {released.name} was built again from its bundle, the same bytes"
         return
-    for folder in sorted((study.sealed.study / PUBLICATIONS).glob("*")):
+    for folder in editions_in(study.sealed.study):
         if is_released(folder) and (one := open_released(folder)).pin == study.sealed.pin:
             check_released(one, found)
             yield from one.notes

@@ -10,13 +10,15 @@ results.json (every number of the report is read from it), report.md, report.htm
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
 import sealkit
-from sealkit.files import create_file, read_if_there
+from sealkit.files import create_file, open_folder, read_if_there, sync_folder
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
@@ -27,6 +29,7 @@ from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import make_bundle
 from sealkit.publish.markdown import markdown
 from sealkit.publish.methods import Course, course_of, methods
+from sealkit.publish.not_proved import DOES_NOT_PROVE
 from sealkit.publish.page import page
 from sealkit.publish.review import Review, arm_counts, review
 from sealkit.seal.archive import MAX_ARCHIVE
@@ -34,18 +37,11 @@ from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value, encode_value
 from sealkit.wire.chain import Analysed, Entry, JournalHead
 from sealkit.wire.digest import digest_bytes, short
-from sealkit.wire.errors import OutOfOrderError, UntrustedError
+from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
 from sealkit.wire.records import Json
 
 EDITION: Final = "sealkit/edition/v1"
 MAX_RESULTS: Final = 64 * 1024 * 1024
-DOES_NOT_PROVE = (
-    "That no unrecorded call or run, and no second sealed plan, came before or beside this one.",
-    "That nobody opened the files directly before the look that is recorded.",
-    "That an external fact was true, or that a model read or understood a notice.",
-    "That the host was honest: an owner who lies in contract, roots and receipts alike is not detected.",
-    "That the world stands for anything outside it.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +49,7 @@ class Edition:
     """An edition in memory: its name, its files, and what decided whether it may be written."""
 
     name: str
+    plan: str
     pin: str
     files: Mapping[str, bytes]
     claims: tuple[ClaimRuling, ...]
@@ -134,7 +131,7 @@ def _edition(
         "bundle.tar": bundle,
     }
     recorded = found.published.get(name) == digest_bytes(files["results.json"])
-    return Edition(name, sealed.pin, files, claims, gates, head, results, recorded)
+    return Edition(name, spec.id, sealed.pin, files, claims, gates, head, results, recorded)
 
 
 def _evidence(
@@ -207,12 +204,43 @@ def _study(study: Study, found: Review, course: Course, head: JournalHead, resul
 
 
 def write_edition(edition: Edition, publications: Path) -> bool:
-    """The edition stands in `publications/NAME`, whole, after this; whether it is new.
+    """The edition stands in `publications/NAME`, whole, after this; whether it is new. Nobody else publishes the plan.
 
-    An edition that is there is compared, byte by byte, and never written over: `UntrustedError` if it differs.
+    It is written beside its place and moved there at once: a crash leaves no part of an edition, and what it leaves the
+    next call removes. An edition that is there is compared, byte by byte, and never written over: `UntrustedError` if
+    it differs.
     """
-    folder = publications / edition.name
-    folder.mkdir(parents=True, exist_ok=True)
+    publications.mkdir(parents=True, exist_ok=True)
+    open_folder(publications, inside=publications.parent).close()  # refuses a link
+    folder, making = publications / edition.name, publications / f".{edition.plan}.making"
+    _remove(making)
+    if os.path.lexists(folder):
+        return _complete(edition, folder, publications)
+    making.mkdir()
+    for name, data in edition.files.items():
+        create_file(making / name, data)
+    try:
+        os.rename(making, folder)
+    except OSError as error:
+        what = f"cannot be moved there: {error.strerror}"
+        raise HarnessError(what, where=str(folder), remedy="publish again") from error
+    sync_folder(publications)
+    return True
+
+
+def _remove(making: Path) -> None:
+    """What a crash left of an edition is gone after this."""
+    if not os.path.lexists(making):
+        return
+    try:
+        making.unlink() if making.is_symlink() or not making.is_dir() else shutil.rmtree(making)
+    except OSError as error:
+        what = f"a crash left this, and it cannot be removed: {error.strerror}"
+        raise HarnessError(what, where=str(making), remedy="remove it, and publish again") from error
+
+
+def _complete(edition: Edition, folder: Path, publications: Path) -> bool:
+    """Compare what is there; whether something was lacking, which is there now."""
     lacking = []
     for name, data in edition.files.items():
         path = folder / name

@@ -282,9 +282,16 @@ def anchors_of(study: Study, expected: Iterable[Anchor]) -> tuple[Anchor, ...]:
     return (*anchors, *_edition_anchors(sealed))
 
 
+def editions_in(study: Path) -> tuple[Path, ...]:
+    """The folders of a study's editions, but for those that are only being made."""
+    return tuple(path for path in sorted((study / PUBLICATIONS).glob("*")) if not path.name.startswith("."))
+
+
 def _edition_anchors(sealed: SealedPlan) -> Iterator[Anchor]:
     """The heads that the study's own editions of this seal quote."""
-    for path in sorted((sealed.study / PUBLICATIONS).glob("*/results.json")):
+    for path in (folder / "results.json" for folder in editions_in(sealed.study)):
+        if not path.exists():
+            continue
         source = f"edition {path.parent.name}"
         raw = read_file_safely(path, inside=sealed.study, limit=_MAX_EDITION)
         edition = decode_value(raw.removesuffix(b"\n"), where=str(path))

@@ -182,13 +182,15 @@ def _parse_head(raw: bytes | None, path: Path) -> JournalHead | None:
 
 
 @contextmanager
-def exclusive(folder: Path, *, inside: Path) -> Iterator[None]:
-    """Nobody else runs in `folder` meanwhile; `OutOfOrderError` at once if somebody does."""
+def exclusive(folder: Path, *, inside: Path, then: str = "") -> Iterator[None]:
+    """Nobody else runs in `folder` meanwhile; `OutOfOrderError` at once if somebody does, which says to type `then`."""
     with open_folder(folder, inside=inside) as opened:
         try:
             fcntl.flock(opened.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise OutOfOrderError("another sealkit is at work here", where=str(folder), remedy="wait for it") from None
+            what = "another sealkit is at work here: a run, an amendment or a publication"
+            remedy = f"wait for it to end{f', then: {then}' if then else ''}"
+            raise OutOfOrderError(what, where=str(folder), remedy=remedy) from None
         yield
 
 

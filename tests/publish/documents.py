@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from sealkit.plan.slots import Slot
-from sealkit.publish.edition import DOES_NOT_PROVE, EDITION
+from sealkit.publish.edition import EDITION
+from sealkit.publish.not_proved import DOES_NOT_PROVE
 from tests.infer.told import EXCLUDED, MISSING, PIN, Outcome, analysed, small
 
 ARMS = ("plus", "minus", "third")
