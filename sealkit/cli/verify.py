@@ -25,7 +25,7 @@ from sealkit.publish.released import (
     is_released,
     open_released,
 )
-from sealkit.publish.review import PUBLICATIONS, Review, anchors_of, arm_counts, review
+from sealkit.publish.review import PUBLICATIONS, Review, anchors_of, review
 from sealkit.seal.heads import known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.sealed import find_sealed
@@ -144,7 +144,7 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
     isolation = {"kernel": "isolated by the kernel", "limits": "with limits only"}[study.sandbox.level]
     yield f"the sealed source was run again, {isolation}"
     yield f"{study.check_scenarios()} scenarios made again by the sealed world, the same bytes"
-    if found.recorded is not None and not found.changed_since and found.recorded != arm_counts(found.arms):
+    if found.recorded is not None and not found.changed_since and not found.as_recorded:
         raise UntrustedError(
             "the admissions derived here are not those that the journal records", where=str(study.sealed.receipts)
         )

@@ -47,7 +47,7 @@ def headroom(spec: Spec, measured: Iterable[tuple[str, Mapping[str, Json]]]) -> 
     for arm, measures in measured:
         for name, metric in metrics.items():
             if (metric.measure or name) in measures:  # what calls used is no measure of the judge
-                read = read_measures(spec, name, metric, measures, where=f"measures of arm {arm}:")
+                read = read_measures(spec, name, metric, measures, arm=arm, where=f"measures of arm {arm}:")
                 found.setdefault((arm, name), []).extend(value for _, _, value in read if value != NULL)
     return tuple(
         end
@@ -62,13 +62,11 @@ def _ends(arm: str, name: str, metric: Plain, values: list[int]) -> Iterator[AtE
         return
     scale = scale_of_values(metric)
     low = int(Fraction(metric.range[0]) / scale) if isinstance(metric, Score) else 0
-    high = (
-        int(Fraction(metric.range[1]) / scale)
-        if isinstance(metric, Score)
-        else 1
-        if isinstance(metric, Binary)
-        else None
-    )
+    high: int | None = 1
+    if isinstance(metric, Score):
+        high = int(Fraction(metric.range[1]) / scale)
+    elif not isinstance(metric, Binary):
+        high = metric.most
     best, worst = (high, low) if metric.better == "higher" else (low, high)
     for end, value in (("ceiling", best), ("floor", worst)):
         if values[0] == value:

@@ -37,6 +37,7 @@ class Basis:
 
     planned = cells with rows + absent (no outcome on a side) + null (the measure does not apply on a side), but for
     cells that showed no unit; `filled` of them rest on a stand-in; `unpaired` rows had a partner without that unit.
+    `left_out` of the absent are failures of which the plan says that they have no value.
     """
 
     planned: int
@@ -44,6 +45,7 @@ class Basis:
     null: int
     filled: int
     unpaired: int
+    left_out: int
     n: int
 
 
@@ -200,4 +202,8 @@ def _basis(slots: Numbers, sides_: list[list[Outcomes]], code: Numbers) -> Basis
     rows = np.unique(np.concatenate([part.code for part in everything]))
     alone = np.setdiff1d(rows, code, assume_unique=True)
     unpaired = int((~(absent | null)[alone // units]).sum())
-    return Basis(len(slots), int(absent.sum()), int(null.sum()), int(filled.sum()), unpaired, len(code))
+    left_out = np.logical_or.reduce([part.left_out for part in everything])
+    return Basis(
+        planned=len(slots), absent=int(absent.sum()), null=int(null.sum()), filled=int(filled.sum()),
+        unpaired=unpaired, left_out=int(left_out.sum()), n=len(code),
+    )  # fmt: skip

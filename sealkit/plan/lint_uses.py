@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from sealkit.plan.analysis import (
     Contrast,
+    Counted,
     Difference,
+    Duration,
     NoCorrection,
     PlusMinus,
     Ratio,
@@ -18,6 +20,7 @@ from sealkit.plan.fields import METHODS, RESAMPLING, corrected, form_of, scale_o
 from sealkit.plan.lint_run import listed, unused
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.questions import questions
+from sealkit.plan.sample import WITHOUT_EPISODE
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import REPETITION, basis, sides
 from sealkit.plan.uses import Use, uses_of
@@ -61,6 +64,7 @@ def _use(spec: Spec, use: Use) -> Iterator[Problem]:
         yield Problem((*path, "method"), f"{what} a {scale} of a {form} effect", "choose another method")
     if isinstance(metric, Ratio) and kind not in RESAMPLING and kind != "tally":
         yield Problem((*path, "method"), f"{kind} gives no interval for a ratio", "choose a bootstrap")
+    yield from _stand_ins(spec, use.metric)
     if basis(spec, use.effect, use.metric).count == 0:
         yield Problem(path, f"{use.effect} rests on no cells of the plan", "widen its population", at_key=True)
     if isinstance(effect, Difference):
@@ -72,6 +76,25 @@ def _use(spec: Spec, use: Use) -> Iterator[Problem]:
     else:
         yield from _paired(spec, path, effect, use.metric)
     yield from _read_by(spec, path, effect, use.metric)
+
+
+def _stand_ins(spec: Spec, metric_name: str) -> Iterator[Problem]:
+    """What the plan says of slots without an episode must be possible: a count without an end has no worst value."""
+    metric = spec.metrics[metric_name]
+    names = (metric.of, metric.over) if isinstance(metric, Ratio) else (metric_name,)
+    failures = [f"endings.{name}" for name in WITHOUT_EPISODE if getattr(spec.sample.endings, name) == "failure"]
+    failures += ["missing"] if spec.sample.missing == "failure" else []
+    for name in names:
+        part = spec.metrics[name]
+        if not isinstance(part, Counted | Duration) or part.most is not None or part.unit is not None:
+            continue
+        due = [(key, "a failure") for key in failures if isinstance(part, Counted) and part.better == "lower"]
+        due += [("missing", "its worst case")] if spec.sample.missing == "worst_case" else []
+        if due:
+            key, meaning = due[0]
+            what = f"by sample.{key} a slot without an episode counts as {meaning}, and {name} has no worst value"
+            remedy = "declare the largest value that it can have (most: 15), or let such a slot be missing"
+            yield Problem(("metrics", name), what, remedy, at_key=True)
 
 
 def _single(spec: Spec, path: KeyPath, effect: Single, metric: str) -> Iterator[Problem]:

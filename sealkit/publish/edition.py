@@ -28,7 +28,7 @@ from sealkit.publish.bundle import make_bundle
 from sealkit.publish.markdown import markdown
 from sealkit.publish.methods import Course, course_of, methods
 from sealkit.publish.page import page
-from sealkit.publish.review import Review, arm_counts, review
+from sealkit.publish.review import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value, encode_value
@@ -148,7 +148,7 @@ def _evidence(
         first_look=course.first_look,
         arms=found.arms,
         planned=dict.fromkeys(spec.factors.arm, per_arm),
-        recorded_agrees=found.recorded == arm_counts(found.arms),
+        recorded_agrees=found.as_recorded,
         irreconcilable=irreconcilable(spec, analysis.record),
         off_the_map=off_the_map(study.sealed, exploratory),
         exploratory=tuple(name for name in spec.claims if name in exploratory),

@@ -39,7 +39,7 @@ SERIAL = f"[[{member('a')}], [{member('b')}, {member('c')}]]"
 
 def test_an_open_gate_lets_the_next_family_be_tested() -> None:
     found = gated(SERIAL, ahead(a=10, b=10, c=9))
-    assert [found[f"h{one}"]["verdict"] for one in "abc"] == ["shown"] * 3
+    assert [found[f"h{one}"]["verdict"] for one in "abc"] == ["supported"] * 3
     assert Decimal(found["ec"]["p_adjusted"]) == Decimal(2) / 2**9 * 2 / 2  # the larger of two: Holm leaves it at p
 
 
@@ -61,7 +61,7 @@ def test_a_member_without_a_p_value_keeps_its_place(kind: str) -> None:
     assert Decimal(found["ea"]["p_adjusted"]) == factor * 2 / 2**7
     assert found["ec"]["not_estimable"] == "0 of 20 pairs have a value"
     assert found["hc"]["verdict"] == "not_estimable"
-    assert found["ha"]["verdict"] == "shown"
+    assert found["ha"]["verdict"] == "supported"
 
 
 def test_a_gate_without_a_p_value_stays_closed() -> None:
@@ -84,7 +84,7 @@ def test_mcnemar_knows_no_clusters_and_makes_the_rule_that_reads_it_not_estimabl
     found = effects(plan, pairs_of(10, 9, 0))
     assert found["h"]["why"] == "e on success has no p_adjusted"
     assert found["e"]["notes"][-1] == "no p-value: mcnemar_exact knows no clusters and no strata"
-    assert (found["i"]["verdict"], found["j"]["verdict"]) == ("shown", "shown")
+    assert (found["i"]["verdict"], found["j"]["verdict"]) == ("supported", "supported")
 
 
 def test_a_sign_flip_flips_clusters_whole_and_weighs_strata() -> None:

@@ -116,10 +116,10 @@ def synthetic() -> Any:
                        amendment(2, after=True, reason="hypothesis E had the wrong sign")],
         "after_amendments": {
             "sensitivity": {"effects": copy.deepcopy(record["effects"][:1]), "verdicts": [
-                {"hypothesis": "E", "metric": None, "verdict": "shown", "why": ""}]},
-            "at_look": [{"hypothesis": "E", "metric": None, "verdict": "shown"}],
-            "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "shown"},
-                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "shown"}]},
+                {"hypothesis": "E", "metric": None, "verdict": "supported", "why": ""}]},
+            "at_look": [{"hypothesis": "E", "metric": None, "verdict": "supported"}],
+            "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"},
+                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}]},
         "withdrawn": {"it-is-withheld": "the world does not stand for what we said it does"},
         "methods": "The plan small was sealed on 2026-11-10 at 08:00 UTC. It was paused 2 times (provider 2).",
         "study": {
