@@ -2,14 +2,17 @@
 
 A cell is what the plan calls one: all repetitions of one combination of factors. Its value counts only if every
 repetition has one: a mean, or an `any`, over those that happen to be there would be another estimand. For a metric
-with a unit each (cell, unit) is a row of its own. Values are whole numbers over one scale; there are no floats.
+with a unit each (cell, unit) is a row of its own; in a ratio they are summed by cell. Values are whole numbers over one
+scale; there are no floats.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +107,29 @@ def _of_units(
     none = np.zeros(len(slots), dtype=np.bool_)
     scale *= scale_of_values(metric)
     return Outcomes(known[whole][there], combined_value, scale, units, absent, none, none, none)
+
+
+def summed_by_cell(parts: Sequence[Outcomes], units: Sequence[str | None]) -> list[Outcomes]:
+    """Parts of a ratio, a row a cell: one with units is summed over those that the cell showed, 0 where it showed none.
+
+    Parts that count the same units are first cut to those that each has a value for.
+    """
+    kept = [part.code for part in parts]
+    if len(set(units)) == 1:
+        kept = [reduce(np.intersect1d, kept)] * len(kept)
+    return [
+        part if unit is None else _summed(part, codes) for part, unit, codes in zip(parts, units, kept, strict=True)
+    ]
+
+
+def _summed(part: Outcomes, kept: Numbers) -> Outcomes:
+    """The sums over the units `kept` of every cell that has an outcome."""
+    here = np.isin(part.code, kept)
+    value = roomy(part.value[here], times=part.units)
+    sums = np.zeros(len(part.absent), dtype=value.dtype)
+    np.add.at(sums, part.code[here] // part.units, value)
+    there = np.flatnonzero(~(part.absent | part.null))
+    return replace(part, code=there, value=sums[there], units=1)
 
 
 def combined(values: Numbers, how: Repetitions | None) -> tuple[Whole, Fraction]:

@@ -17,7 +17,7 @@ from sealkit.infer.cells import Cells
 from sealkit.infer.columns import Numbers, Whole, packed, unpacked
 from sealkit.infer.grid import Grid
 from sealkit.infer.measures import parts_of, plain_metrics
-from sealkit.infer.outcomes import Outcomes, outcomes
+from sealkit.infer.outcomes import Outcomes, outcomes, summed_by_cell
 from sealkit.infer.standins import Rule
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.plan.analysis import Contrast, PlusMinus, Single
@@ -153,7 +153,8 @@ def _side(
         if isinstance(side, NotEstimable):
             return side
         found.append(side)
-    return slots, found
+    units = [metrics[name].unit for name in parts_of(cells.spec, metric_name)]
+    return slots, summed_by_cell(found, units) if len(units) > 1 and any(units) else found
 
 
 def _check_key(

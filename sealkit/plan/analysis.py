@@ -94,7 +94,10 @@ class Duration(_Metric, kw_only=True):
 
 
 class Ratio(Part, kw_only=True):
-    """The sum of the metric `of` over the sum of the metric `over`."""
+    """The sum of the metric `of` over the sum of the metric `over`; one with a unit is summed inside each episode too.
+
+    If both count the same unit, only units that both have a value for are summed.
+    """
 
     kind: Literal["ratio"]
     of: Word

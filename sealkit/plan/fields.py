@@ -22,6 +22,7 @@ from sealkit.plan.analysis import (
     Method,
     Metric,
     NoCorrection,
+    Ratio,
     Single,
     Tally,
 )
@@ -100,6 +101,14 @@ def fields_of(spec: Spec, effect_name: str, metric_name: str) -> tuple[str, ...]
     if (effect_name, metric_name) in corrected(spec):
         names += ("p_adjusted",)
     return names
+
+
+def readings_of(spec: Spec, metric_name: str) -> tuple[str, ...]:
+    """The readings that a metric depends on: its own, or those of both parts of a ratio."""
+    metric = spec.metrics[metric_name]
+    parts = (spec.metrics[metric.of], spec.metrics[metric.over]) if isinstance(metric, Ratio) else (metric,)
+    found = [part.read_by for part in parts if not isinstance(part, Ratio) and part.read_by is not None]
+    return tuple(dict.fromkeys(found))
 
 
 def corrected(spec: Spec) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,7 @@ from sealkit.plan.analysis import (
     ReportedTest,
     Single,
 )
-from sealkit.plan.fields import METHODS, RESAMPLING, corrected, form_of, scale_of
+from sealkit.plan.fields import METHODS, RESAMPLING, corrected, form_of, readings_of, scale_of
 from sealkit.plan.lint_run import listed, unused
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.questions import questions
@@ -141,11 +141,12 @@ def _cluster(
 
 def _read_by(spec: Spec, path: KeyPath, effect: Contrast | PlusMinus | Single, metric: str) -> Iterator[Problem]:
     fixed = set(effect.of) if isinstance(effect, Single) else set(sides(effect)[0])
-    reading = getattr(spec.metrics[metric], "read_by", None)
-    if reading is not None and reading not in fixed:
-        yield Problem(path, f"{metric} is read once for each {reading}", f"fix {reading}", at_key=True)
-    for name in fixed & set(spec.readings):
-        if name != reading:
+    readings = readings_of(spec, metric)
+    for name in readings:
+        if name not in fixed:
+            yield Problem(path, f"{metric} is read once for each {name}", f"fix {name}", at_key=True)
+    for name in sorted(fixed & set(spec.readings)):
+        if name not in readings:
             yield Problem(path, f"{metric} does not depend on the reading {name}", f"drop {name}", at_key=True)
 
 
@@ -157,6 +158,15 @@ def _test(spec: Spec, path: KeyPath, test: str, effect: str, metric: str) -> Ite
     if form != "paired" or (test.startswith("mcnemar") and scale != "binary"):
         due = "pairs on binary metrics" if test.startswith("mcnemar") else "pairs"
         yield Problem(path, f"{test} is for {due}; {effect} on {metric} is not", "choose another test")
+        return
+    if isinstance(spec.metrics[metric], Ratio):
+        what = f"{test} needs a difference in every pair, and {metric} is a ratio of sums"
+        yield Problem(path, what, "read the limits of a bootstrap instead")
+    declared = spec.effects[effect]
+    if test.startswith("mcnemar") and not isinstance(declared, Difference) and (declared.cluster or declared.strata):
+        has = "clusters" if declared.cluster else "strata"
+        what = f"{test} takes every pair to be independent and alike, and {effect} has {has}"
+        yield Problem(path, what, "write sign_flip, which turns a cluster whole and weighs strata")
 
 
 def _arms(spec: Spec, path: KeyPath, entry: ReportedArms) -> Iterator[Problem]:
@@ -167,9 +177,9 @@ def _arms(spec: Spec, path: KeyPath, entry: ReportedArms) -> Iterator[Problem]:
         if "single" not in forms or scale not in scales:
             what = f"{kind} does not fit {metric}, a {scale} of one arm"
             yield Problem((*path, "method"), what, "choose another method, or another entry for it")
-        reading = getattr(spec.metrics[metric], "read_by", None)
-        if reading is not None and reading not in (entry.split or ()):
-            yield Problem((*path, "split"), f"{metric} is read once for each {reading}", f"split by {reading}")
+        for reading in readings_of(spec, metric):
+            if reading not in (entry.split or ()):
+                yield Problem((*path, "split"), f"{metric} is read once for each {reading}", f"split by {reading}")
 
 
 # --- what nothing reads

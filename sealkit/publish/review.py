@@ -121,6 +121,15 @@ def arm_counts(arms: dict[str, ArmTally]) -> dict[str, ArmCounts]:
     }  # fmt: skip
 
 
+def _unmeasured(recorded: dict[str, ArmCounts] | None, arms: dict[str, ArmTally]) -> Iterator[str]:
+    """What a review that measured nothing has to say of arms in which the judge had failed."""
+    for name, counts in sorted((recorded or {}).items()):
+        failed = counts.errored - arms[name].errored if name in arms else 0
+        if failed > 0:
+            what = "of the episodes admitted here are recorded as errored, the judge failed on them"
+            yield f"arm {name}: {failed} {what}"
+
+
 def _but_for_the_judge(recorded: ArmCounts, found: ArmCounts) -> bool:
     """Whether the counts agree but for admitted episodes that could not be measured."""
     unmeasured = recorded.errored - found.errored
@@ -147,6 +156,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         measuring.fail(watching.failed)
     check_changelog(study.sealed, watching.blocks)
     stage, arms = watching.stage, watching.arms()
+    unmeasured = () if measuring is not None else _unmeasured(watching.recorded, arms)
     return Review(
         head=history.head,
         arms=arms,
@@ -158,7 +168,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         smoke=watching.smoke,
         closed=stage.closed,
         anchors=history.anchored,
-        notes=_notes(study, history.clock_went_back),
+        notes=(*_notes(study, history.clock_went_back), *unmeasured),
         recorded=watching.recorded,
         analysed=watching.analysed,
         changed_since=watching.changed_since,

@@ -258,6 +258,8 @@ TRUTH = [
 ]
 
 CLAIMS = [
+    Case("test that knows no clusters", "dc: {contrast: D - C, join: [family, seed],", "dc: {contrast: D - C, join: [family, seed], cluster: [family],", "$.reported_only[0].test", "mcnemar_exact takes every pair to be independent and alike, and dc has clusters; write sign_flip"),
+    Case("test that knows no strata", "task: {contrast: B - A, join: [family, seed],", "task: {contrast: B - A, join: [family, seed], strata: {by: family, weights: {stale_door: 0.2, wrong_start: 0.2, delayed_update: 0.2, unobservable: 0.2, double_fault: 0.2}},", "$.reported_only[0].test", "and task has strata; write sign_flip"),
     Case("claim on no hypothesis", "{hypothesis: H2, verdict", "{hypothesis: ⟦H4, verdict", "$.claims.log-helps-diagnosis.needs.hypothesis", "no hypothesis is called H4"),
     Case("claim on a verdict never given", "{hypothesis: H2, verdict: [supported]}", "{hypothesis: H2, verdict: [⟦partly]}", "$.claims.log-helps-diagnosis.needs.verdict[0]", "H2 never rules partly; it rules not_shown, supported"),
     Case("claim on every verdict", "{hypothesis: H2, verdict: [supported]}", "{hypothesis: H2, verdict: ⟦[supported, not_shown]}", "$.claims.log-helps-diagnosis.needs.verdict", "every verdict would do"),

@@ -64,7 +64,8 @@ def test_a_slot_that_the_judge_fails_on_is_errored_named_and_counted_and_the_res
     (admitted,) = [event for event in entries(folder) if event["kind"] == "admitted"]
     assert admitted["arms"]["tracker"]["errored"] == 1
     # A reader without the study's code cannot see it, and takes it as recorded; one who replays derives it again.
-    ok(call("verify", "--no-remember", cwd=folder))
+    plain = ok(call("verify", "--no-remember", cwd=folder)).out
+    assert "arm tracker: 1 of the episodes admitted here are recorded as errored, the judge failed on them" in plain
     replayed = ok(call("verify", "--replay=unsafe", "--no-remember", cwd=folder)).out
     assert "was derived again" in replayed
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sealkit.infer.stats.paired import (
     PairedCounts,
-    count_pairs,
     equivalence,
     mcnemar_exact,
     mcnemar_mid_p,
@@ -242,16 +241,6 @@ def test_a_wider_margin_is_easier(table, margin, more):
     counts, _ = table
     narrow = noninferiority(counts, margin=margin, alpha=Decimal("0.05"))
     assert noninferiority(counts, margin=margin + more, alpha=Decimal("0.05")).p <= narrow.p + DUST
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(st.booleans(), st.booleans())))
-def test_counting(pairs):
-    counts = count_pairs(pairs)
-    assert counts.n == len(pairs)
-    assert counts.b - counts.c == sum(x for x, _ in pairs) - sum(y for _, y in pairs)
-    assert counts == count_pairs(pairs[::-1])
-    assert counts.swapped == count_pairs([(y, x) for x, y in pairs])
 
 
 # --- refusals ----------------------------------------------------------------------------------------
