@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.infer.told import MISSING, PAIRED, Teller, analysed, by_arm, pairs_of, small
+from sealkit.infer.intervals import tested
+from sealkit.infer.shapes import Rows
+from sealkit.infer.stats.results import NotEstimable
+from sealkit.wire.errors import UsageError
+from tests.infer.told import MISSING, PAIRED, Teller, analysed, by_arm, found_in, pairs_of, small
 
 ARMS = ("a", "b", "c", "d")
 EFFECTS = {f"e{one}": f"{{contrast: {one} - d, join: [family, seed], population: all, method: tango}}" for one in "abc"}
@@ -71,20 +75,23 @@ def test_a_gate_without_a_p_value_stays_closed() -> None:
     assert found["eb"]["p_adjusted"] == "1.000000000000"
 
 
-def test_mcnemar_knows_no_clusters_and_makes_the_rule_that_reads_it_not_estimable() -> None:
-    clustered = PAIRED[:-1] % "boot" + ", cluster: [family]}"
-    members = "{effect: e, metric: success}, {effect: f, metric: success}"
-    plan = small(
-        {"e": clustered, "f": PAIRED % "tango"},
-        families="[x, z]",
-        multiplicity=f"{{kind: holm, test: mcnemar_exact, members: [{members}]}}",
-        hypotheses={"h": ("success", "e.p_adjusted <= 0.05"), "i": ("success", "f.p_adjusted <= 0.05"),
-                    "j": ("success", "e.lower > 0")},
-    )  # fmt: skip
-    found = effects(plan, pairs_of(10, 9, 0))
-    assert found["h"]["why"] == "e on success has no p_adjusted"
-    assert found["e"]["notes"][-1] == "no p-value: mcnemar_exact knows no clusters and no strata"
-    assert (found["i"]["verdict"], found["j"]["verdict"]) == ("supported", "supported")
+MCNEMAR = "{kind: holm, test: mcnemar_exact, members: [{effect: e, metric: success}, {effect: f, metric: success}]}"
+
+
+@pytest.mark.parametrize(
+    ("more", "has"),
+    [(", cluster: [family]}", "clusters"), (", strata: {by: family, weights: {x: 0.9, z: 0.1}}}", "strata")],
+)
+def test_mcnemar_on_pairs_that_hang_together_is_refused_before_the_seal(more: str, has: str) -> None:
+    rules = {"h": ("success", "e.p_adjusted <= 0.05"), "i": ("success", "f.p_adjusted <= 0.05")}
+    hanging = {"e": PAIRED[:-1] % "boot" + more, "f": PAIRED % "tango"}
+    says = f"mcnemar_exact takes every pair to be independent and alike, and e has {has}; write sign_flip"
+    with pytest.raises(UsageError, match=says):
+        small(hanging, families="[x, z]", multiplicity=MCNEMAR, hypotheses=rules)
+    # Were such a plan ruled on all the same, the engine gives no p-value.
+    found = found_in(small({"e": hanging["e"]}, families="[x, z]"), pairs_of(10, 9, 0))
+    assert isinstance(found.data, Rows)
+    assert tested(found.data, "mcnemar_exact") == NotEstimable("mcnemar_exact knows no clusters and no strata")
 
 
 def test_a_sign_flip_flips_clusters_whole_and_weighs_strata() -> None:

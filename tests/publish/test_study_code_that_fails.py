@@ -43,6 +43,7 @@ def entries(folder: Path) -> list[Any]:
     [
         ("raise ValueError('no \\x1b[31m words')", "the judge failed: the sealed source failed: 'ValueError: no"),
         ("return _judge(scenario, episode) | {'success': 2}", "the judge failed: measures of slot"),
+        ("return _judge(scenario, episode) | {'success': float('nan')}", "the judge failed: the sealed source failed"),
         ("return {}", "found no measure success"),
     ],
 )

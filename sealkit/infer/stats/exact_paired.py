@@ -11,8 +11,8 @@ rate is a sum of n + 1 binomial tails, in floats. "Whatever the rate" is the lar
 close to the tail, of 129 more between the neighbours of the best of them, twice; a peak between grid points away from
 the best is not seen. "The least D" is the end of the first step of 1/64, from -1 upward, whose far end is not refused,
 found by bisection inside that step: a stretch shorter than a step that is not refused, below it, would not be seen. So
-"exact" is said of the law and of the guarantee of the definition, not of the search; coverage is enumerated in
-`benchmarks/`.
+"exact" is said of the law and of the guarantee of the definition, not of the search; tests compare the limits with a
+finer search by brute force, and enumerate what is covered, for small n.
 
 >>> found = exact_difference(PairedCounts(n=32, b=9, c=3), level=Decimal("0.95"))
 >>> f"{found.estimate:.4f}, {found.lower:.4f} to {found.upper:.4f}"
