@@ -31,6 +31,8 @@ def use_problems(spec: Spec) -> Iterator[Problem]:
     uses = uses_of(spec)
     for use in {(use.effect, use.metric): use for use in reversed(uses)}.values():
         yield from _use(spec, use)
+    for metric in dict.fromkeys(use.metric for use in uses if use.ruling):
+        yield from _stand_ins(spec, metric)
     for index, entry in enumerate(spec.reported_only):
         path: KeyPath = ("reported_only", index)
         if isinstance(entry, ReportedArms):
@@ -64,7 +66,6 @@ def _use(spec: Spec, use: Use) -> Iterator[Problem]:
         yield Problem((*path, "method"), f"{what} a {scale} of a {form} effect", "choose another method")
     if isinstance(metric, Ratio) and kind not in RESAMPLING and kind != "tally":
         yield Problem((*path, "method"), f"{kind} gives no interval for a ratio", "choose a bootstrap")
-    yield from _stand_ins(spec, use.metric)
     if basis(spec, use.effect, use.metric).count == 0:
         yield Problem(path, f"{use.effect} rests on no cells of the plan", "widen its population", at_key=True)
     if isinstance(effect, Difference):
@@ -79,7 +80,7 @@ def _use(spec: Spec, use: Use) -> Iterator[Problem]:
 
 
 def _stand_ins(spec: Spec, metric_name: str) -> Iterator[Problem]:
-    """What the plan says of slots without an episode must be possible: a count without an end has no worst value."""
+    """What a ruling makes of slots without an episode must be possible: a count without an end has no worst value."""
     metric = spec.metrics[metric_name]
     names = (metric.of, metric.over) if isinstance(metric, Ratio) else (metric_name,)
     failures = [f"endings.{name}" for name in WITHOUT_EPISODE if getattr(spec.sample.endings, name) == "failure"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sealkit.infer.intervals import tested
+from sealkit.infer import intervals
 from sealkit.infer.shapes import Rows
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.wire.errors import UsageError
@@ -91,7 +91,7 @@ def test_mcnemar_on_pairs_that_hang_together_is_refused_before_the_seal(more: st
     # Were such a plan ruled on all the same, the engine gives no p-value.
     found = found_in(small({"e": hanging["e"]}, families="[x, z]"), pairs_of(10, 9, 0))
     assert isinstance(found.data, Rows)
-    assert tested(found.data, "mcnemar_exact") == NotEstimable("mcnemar_exact knows no clusters and no strata")
+    assert intervals.tested(found.data, "mcnemar_exact") == NotEstimable("mcnemar_exact knows no clusters and no strata")
 
 
 def test_a_sign_flip_flips_clusters_whole_and_weighs_strata() -> None:

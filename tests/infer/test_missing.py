@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from sealkit.infer.cells import FAILED
 from sealkit.infer.estimate import Estimated, estimate
 from sealkit.infer.standins import Rule
 from sealkit.infer.stats.results import NotEstimable
+from sealkit.wire.errors import UsageError
 from tests.infer.told import EXCLUDED, MISSING, PAIRED, analysed, by_arm, found_in, numbers_in, reason_in, small, told
 
 SINGLE = "{of: {arm: plus}, population: all, method: %s}"
@@ -71,6 +73,17 @@ def test_a_failure_is_never_dropped_it_counts_as_the_most_that_the_plan_declares
     plan = small({"e": PAIRED % "boot"}, metrics=most, seeds=3, missing=rule, endings={"provider_error": "failure"})
     found = found_in(plan, FAILING)
     assert (numbers_in(plan, FAILING)["estimate"], found.basis[0].filled, found.basis[0].n) == (-3, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [({"endings": {"provider_error": "failure"}}, "endings.provider_error"), ({"missing": "failure"}, "missing")],
+)
+def test_a_ruling_on_failures_that_have_no_value_is_refused_before_the_seal(options: Any, key: str) -> None:
+    says = rf"sample.{key} a slot without an episode counts as a failure, and success has no worst value; .*most: 15"
+    with pytest.raises(UsageError, match=says):
+        small({"e": PAIRED % "boot"}, metrics=COUNT, seeds=3, **options)
+    small({"e": PAIRED % "boot"}, metrics={"success": COUNT["success"][:-1] + ", most: 15}"}, seeds=3, **options)
 
 
 def test_a_failure_that_has_no_value_is_not_estimable_also_under_complete_pairs() -> None:
