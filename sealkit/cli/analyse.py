@@ -12,6 +12,7 @@ from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json, print_table
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.estimate import Estimate
+from sealkit.infer.robustness import NO_SEED
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.schema import Spec
@@ -22,6 +23,8 @@ from sealkit.publish.not_proved import DOES_NOT_PROVE
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.records import Json
+
+_MOST_NAMED = 20
 
 
 @click.command("analyse")
@@ -50,6 +53,8 @@ def command(plan: Path, as_json: bool) -> None:
         print_json(dict(analysis.record))
         return
     print_analysis(spec, analysis)
+    for one in found.not_admitted[:_MOST_NAMED]:
+        click.echo(f"  {one.slot}: {one.admission.status}: {escape(one.admission.why)}")
     print_amended(after)
     state = "recorded in the journal" if new else "as recorded in the journal before"
     click.echo(f"\nresults {short(digest_bytes(analysis.line))}, {state}")
@@ -130,6 +135,8 @@ def _other_ways(verdict: Verdict, robust: dict[str, Json]) -> Iterator[str]:
     if robust["seed_decides"]:
         shares = f"{robust['seeds_same']} of {robust['seeds_tried']}"
         yield f"the bootstrap's seed decides: {shares} seeds say {verdict.verdict}"
+    elif robust["seed_decides"] is None and robust["seeds_untried"] != NO_SEED:
+        yield f"whether the bootstrap's seed decides is not known: {robust['seeds_untried']}"
     for way, words in (("exact_law", "the exact bootstrap law"), ("tango", "Tango's interval")):
         if robust[way] is not None and (robust[way] != verdict.verdict or robust["seed_decides"]):
             yield f"{words} says {robust[way]}"

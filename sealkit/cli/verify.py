@@ -26,7 +26,7 @@ from sealkit.publish.released import (
     is_released,
     open_released,
 )
-from sealkit.publish.review import Review, anchors_of, arm_counts, editions_in, review
+from sealkit.publish.review import Review, anchors_of, editions_in, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import read_head
@@ -92,9 +92,7 @@ def command(
     ctx.exit(1 if faults else 0)
 
 
-def _review(
-    study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: bool
-) -> tuple[Review, tuple[str, ...]]:
+def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: bool) -> tuple[Review, tuple[str, ...]]:
     known = known_heads(os.environ) if remember else None
     sealed = study.sealed
     seen, told = _seen(study, known, cut=cut)
@@ -166,7 +164,7 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
     isolation = {"kernel": "isolated by the kernel", "limits": "with limits only"}[study.sandbox.level]
     yield f"the sealed source was run again, {isolation}"
     yield f"{study.check_scenarios()} scenarios made again by the sealed world, the same bytes"
-    if found.recorded is not None and not found.changed_since and found.recorded != arm_counts(found.arms):
+    if found.recorded is not None and not found.changed_since and not found.as_recorded:
         raise UntrustedError(
             "the admissions derived here are not those that the journal records", where=str(study.sealed.receipts)
         )

@@ -128,19 +128,23 @@ def _verdict(spec: Spec, verdict: Verdict, if_worst: str, if_best: str, robust: 
 def _robust(robust: VerdictRobustness) -> Row:
     return {
         "seeds_tried": robust.seeds_tried, "seeds_same": robust.seeds_same,
-        "seed_decides": robust.seeds_same < robust.seeds_tried,
+        "seed_decides": robust.seeds_same < robust.seeds_tried if robust.seeds_tried else None,
+        "seeds_untried": robust.seeds_untried,
         "exact_law": robust.exact_law, "tango": robust.tango,
     }  # fmt: skip
 
 
 def _by_pin(cells: Cells, pins: Sequence[str]) -> list[Json]:
-    """With several pins, what the episodes of each come to alone: a sensitivity, not a ruling."""
+    """With several pins, what the slots of each come to alone, by the plan's own rule for what is missing.
+
+    A sensitivity, not a ruling. A pair whose sides ran under two pins counts under neither.
+    """
     return [_under(cells.under(number), pin) for number, pin in enumerate(pins)] if len(pins) > 1 else []
 
 
 def _under(cells: Cells, pin: str) -> Row:
     spec = cells.spec
-    effects = effects_under(cells, pairs_read(spec), "complete_pairs")
+    effects = effects_under(cells, pairs_read(spec), spec.sample.missing)
     rows: list[Json] = []
     for name, metric in sorted(effects):
         row: Row = {"effect": name, "metric": metric}

@@ -2,12 +2,13 @@
 
     cells = Cells(spec)
     cells.admit(slot, measures, ended="final", acts=12, pin=0)      # an admitted episode and what the judge gave it
-    cells.set_aside(slot)                                           # an episode that was excluded, or no verdict on it
-    cells.fail(slot, "provider_error")                              # no episode; how the last attempt ended
+    cells.set_aside(slot, pin=0)                                    # an episode that was excluded, or no verdict on it
+    cells.fail(slot, "provider_error", pin=0)                       # no episode; how the last attempt ended
 
 A slot that is told of in no way is missing. The order of the calls changes nothing; a second call for one slot is
-refused. What an ending means is the plan's: after one that means `missing` the slot has no outcome although its episode
-was admitted; a slot without an episode whose last attempt ended in one that means `failure` counts as failed.
+refused, and a call that is refused leaves the slot as it was. What an ending means is the plan's: after one that means
+`missing` the slot has no outcome although its episode was admitted; a slot without an episode whose last attempt ended
+in one that means `failure` counts as failed.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ MISSING: Final = 0  # no episode, or one without an outcome
 KNOWN: Final = 1  # an admitted episode with an outcome
 SET_ASIDE: Final = 2  # an episode that was not admitted
 FAILED: Final = 3  # no episode, and how the last attempt ended means failure
+ELSEWHERE: Final = 4  # of cells under one pin: the slot is another pin's, and nothing stands in for it here
 
 ColumnKey: TypeAlias = tuple[str, str | None]  # metric, and the level of its reading
 _MEANT_BY: Final = {"budget": "budget_exhausted"}
@@ -53,7 +55,7 @@ class Cells:
         self.spec = spec
         self.grid = Grid(spec)
         self.states = bytearray(self.grid.count)
-        self.pins = bytearray(self.grid.count)  # which pin the slot's episode ran under
+        self.pins = bytearray(self.grid.count)  # which pin the slot's episode, or its last attempt, ran under
         self._told = bytearray(self.grid.count)
         self._metrics = plain_metrics(spec)
         self._columns: dict[ColumnKey, Column] = {}
@@ -75,45 +77,55 @@ class Cells:
     ) -> None:
         """An admitted episode: its measures, how it ended, its acts, and the number of the pin that it ran under.
 
-        `MalformedError` for a measure that its metric cannot have, and for an ending that the plan does not name.
+        `MalformedError` for a measure that its metric cannot have or that is not there, and for an ending that the
+        plan does not name.
         """
-        number = self._tell(slot)
-        self.pins[number] = pin
+        counts = self._means(slot, ended) != "missing"
+        values = list(self._values(slot, measures)) if counts else []
+        number = self._tell(slot, pin)
         self._overhead["acts"].put(number, acts)
         for name in USAGE_MEASURES:
             used = measures.get(name)
             if isinstance(used, int):
                 self._overhead[name].put(number, used)
-        if self._means(slot, ended) == "missing":
-            return
-        where = f"measures of slot {dict(slot)}:"
-        for name, metric in self._metrics.items():
-            for level, unit, value in read_measures(self.spec, name, metric, measures, where=where):
-                if unit is None:
-                    self._columns[name, level].put(number, value)
-                else:
-                    known = self._units.setdefault(metric.unit or "", {})
-                    ragged = self._ragged[name, level]
-                    ragged.slot.append(number)
-                    ragged.unit.append(known.setdefault(unit, len(known)))
-                    ragged.value.append(value)
-        self.states[number] = KNOWN
+        for name, level, unit, value in values:
+            if unit is None:
+                self._columns[name, level].put(number, value)
+            else:
+                known = self._units.setdefault(self._metrics[name].unit or "", {})
+                ragged = self._ragged[name, level]
+                ragged.slot.append(number)
+                ragged.unit.append(known.setdefault(unit, len(known)))
+                ragged.value.append(value)
+        if counts:
+            self.states[number] = KNOWN
 
-    def set_aside(self, slot: Mapping[str, Level]) -> None:
-        """An episode that was excluded, or that no verifier came to a verdict on."""
-        self.states[self._tell(slot)] = SET_ASIDE
+    def set_aside(self, slot: Mapping[str, Level], *, pin: int) -> None:
+        """An episode that was excluded, that no verifier came to a verdict on, or that could not be measured."""
+        self.states[self._tell(slot, pin)] = SET_ASIDE
 
-    def fail(self, slot: Mapping[str, Level], ending: str) -> None:
-        """A slot without an episode, whose last attempt ended so."""
-        number = self._tell(slot)
-        if self._means(slot, ending) == "failure":
+    def fail(self, slot: Mapping[str, Level], ending: str, *, pin: int) -> None:
+        """A slot without an episode, whose last attempt ended so, and the number of the pin of that attempt."""
+        failed = self._means(slot, ending) == "failure"
+        number = self._tell(slot, pin)
+        if failed:
             self.states[number] = FAILED
 
-    def _tell(self, slot: Mapping[str, Level]) -> int:
+    def _values(
+        self, slot: Mapping[str, Level], measures: Mapping[str, Json]
+    ) -> Iterator[tuple[str, str | None, str | None, int]]:
+        """(metric, reading level, unit, kept number) of everything that the judge gave."""
+        where = f"measures of slot {dict(slot)}:"
+        for name, metric in self._metrics.items():
+            for value in read_measures(self.spec, name, metric, measures, arm=str(slot.get("arm")), where=where):
+                yield name, *value
+
+    def _tell(self, slot: Mapping[str, Level], pin: int) -> int:
         number = self.grid.number(slot)
         if self._told[number]:
             raise MalformedError(f"slot {dict(slot)} has two outcomes", where="cells", remedy="keep one")
         self._told[number] = 1
+        self.pins[number] = pin
         return number
 
     def _means(self, slot: Mapping[str, Level], ended: str) -> str:
@@ -145,7 +157,7 @@ class Cells:
         return np.array([places[name] for name in known], dtype=np.int64)
 
     def state(self) -> NDArray[np.uint8]:
-        """`MISSING`, `KNOWN`, `SET_ASIDE` or `FAILED` for every slot."""
+        """`MISSING`, `KNOWN`, `SET_ASIDE` or `FAILED` for every slot; under one pin also `ELSEWHERE`."""
         return np.frombuffer(self.states, dtype=np.uint8)
 
     def overhead(self) -> Iterator[tuple[str, Numbers]]:
@@ -154,9 +166,13 @@ class Cells:
             yield name, column.all()
 
     def under(self, pin: int) -> Cells:
-        """The same cells, in which only episodes that ran under this pin have an outcome."""
+        """The same cells, in which only slots whose episode, or last attempt, ran under this pin count.
+
+        A slot that nothing was told of is under no pin.
+        """
         other = copy(self)
         other.states = bytearray(
-            state if state != KNOWN or self.pins[number] == pin else MISSING for number, state in enumerate(self.states)
+            state if told and of == pin else ELSEWHERE
+            for state, told, of in zip(self.states, self._told, self.pins, strict=True)
         )
         return other

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from sealkit.infer.measures import parts_of, plain_metrics
+from sealkit.infer.measures import plain_metrics
 from sealkit.plan.schema import Spec
 from sealkit.wire.records import Json
 
@@ -44,7 +44,8 @@ def _arms(spec: Spec, flow: Mapping[str, Row]) -> Iterator[str]:
 def _effects(spec: Spec, rows: list[Row]) -> Iterator[str]:
     metrics = plain_metrics(spec)
     for row in rows:
-        if any(metrics[name].unit is not None for name in parts_of(spec, str(row["metric"]))):
+        metric = metrics.get(str(row["metric"]))  # none for a ratio, which has a row a cell
+        if metric is not None and metric.unit is not None:
             continue  # an episode shows as many units as it shows
         for basis in cast(list[Row], row["basis"]):
             planned, absent, null, n = (_count(basis, key) for key in ("planned", "absent", "null", "n"))

@@ -76,7 +76,7 @@ def planned(spec: Spec, pair: Pair, units: int) -> Planned:
         raise UsageError("no cell of the plan lies in it", where=f"effects.{name}")
     count = rows.sample.basis.planned
     number = np.repeat(np.arange(count, dtype=np.int64), units)
-    basis = Basis(planned=count, absent=0, null=0, filled=0, unpaired=0, n=count * units)
+    basis = Basis(planned=count, absent=0, null=0, filled=0, unpaired=0, left_out=0, n=count * units)
     own = rows.sample
     whole = replace(rows, sample=Sample(own.scales, basis, own.plus, own.minus, own.planned[number], own.planned))
     readings = tuple(spec.readings[metric.read_by].levels) if metric.read_by is not None else ()

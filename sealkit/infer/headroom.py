@@ -46,7 +46,7 @@ def headroom(spec: Spec, measured: Iterable[tuple[str, Mapping[str, Json]]]) -> 
     for arm, measures in measured:
         for name, metric in metrics.items():
             if (metric.measure or name) in measures:  # what calls used is no measure of the judge
-                read = read_measures(spec, name, metric, measures, where=f"measures of arm {arm}:")
+                read = read_measures(spec, name, metric, measures, arm=arm, where=f"measures of arm {arm}:")
                 found.setdefault((arm, name), []).extend(value for _, _, value in read if value != NULL)
     return tuple(
         end

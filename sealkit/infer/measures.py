@@ -8,8 +8,9 @@ a reading, a mapping from each level of the reading to all that:
     quality          "0.6"
     named_and_timed  {"structured": {"door_locks": 1, "tags_swapped": 0}, "transcript": {"door_locks": 0, …}}
 
-Whatever a metric of its kind cannot be is `MalformedError`: a broken judge is no result. A kept number k stands for
-k × `scale_of_values(metric)`, exactly; there is no float, so no NaN.
+Whatever a metric of its kind cannot be is `MalformedError`: a broken judge is no result. So is a level of the reading
+that the plan takes in the episode's arm and the judge leaves out: what does not apply, it says, by null. A kept number
+k stands for k × `scale_of_values(metric)`, exactly; there is no float, so no NaN.
 """
 
 from __future__ import annotations
@@ -50,9 +51,12 @@ def parts_of(spec: Spec, metric_name: str) -> tuple[str, ...]:
 
 
 def read_measures(
-    spec: Spec, metric_name: str, metric: Plain, measures: Mapping[str, Json], *, where: str
+    spec: Spec, metric_name: str, metric: Plain, measures: Mapping[str, Json], *, arm: str, where: str
 ) -> Iterator[tuple[str | None, str | None, int]]:
-    """(reading level, unit, kept number) for each value that `measures` holds of this metric; `NULL` for null."""
+    """(reading level, unit, kept number) for each value that `measures` holds of this metric; `NULL` for null.
+
+    `arm` is that of the episode: every level of a reading that is taken in it is due.
+    """
     name = metric.measure or metric_name
     if name not in measures:
         given = ", ".join(sorted(measures)) or "nothing"
@@ -62,7 +66,15 @@ def read_measures(
         yield from _units(metric, None, value, f"{where} {name}")
         return
     levels = spec.readings[metric.read_by].levels
-    for level, read in _mapping(value, f"level of {metric.read_by}", f"{where} {name}").items():
+    reads = _mapping(value, f"level of {metric.read_by}", f"{where} {name}")
+    for level, reader in levels.items():
+        if level not in reads and (isinstance(reader.arms, str) or arm in reader.arms):
+            raise MalformedError(
+                f"found no {level}, a {metric.read_by} that the plan takes in arm {arm}",
+                where=f"{where} {name}",
+                remedy="let the judge give it, or null where it does not apply",
+            )
+    for level, read in reads.items():
         if level not in levels:
             raise MalformedError(f"found the reading {level}, due one of {', '.join(levels)}", where=f"{where} {name}")
         yield from _units(metric, level, read, f"{where} {name} {level}")
@@ -98,6 +110,7 @@ def _kept(metric: Plain, value: Json, where: str) -> int:
 
 
 def _check(metric: Plain, value: Fraction, where: str) -> None:
+    most = metric.most if isinstance(metric, Counted | Duration) else None
     if isinstance(metric, Binary):
         if value not in (0, 1):
             raise MalformedError(f"found {value}, due 0 or 1", where=where)
@@ -107,3 +120,5 @@ def _check(metric: Plain, value: Fraction, where: str) -> None:
             raise MalformedError(f"found {value}, due {low} to {high} in steps of {metric.step}", where=where)
     elif value < 0 or value.denominator != 1:
         raise MalformedError(f"found {value}, due a whole number from 0 on", where=where)
+    elif most is not None and value > most:
+        raise MalformedError(f"found {value}, and the plan says that it has at most {most}", where=where)

@@ -14,6 +14,7 @@ from sealkit.infer.shapes import Rows
 from sealkit.infer.stats.decimals import as_text
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.plan.analysis import Contrast, Difference, PlusMinus, ReportedArms, ReportedEffects, ReportedTest, Single
+from sealkit.plan.fields import readings_of
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import sides
 from sealkit.wire.records import Json, Level
@@ -91,9 +92,9 @@ def _arms(cells: Cells, entry: ReportedArms) -> Iterator[Row]:
     arms = tuple(spec.factors.arm) if isinstance(entry.arms, str) else tuple(str(arm) for arm in entry.arms)
     factors = spec.factors.levels()
     for metric in entry.metrics:
-        read_by = getattr(spec.metrics[metric], "read_by", None)
+        readings = readings_of(spec, metric)
         # A split by a reading splits only what depends on the reading.
-        names = [name for name in entry.split or () if name in factors or name == read_by]
+        names = [name for name in entry.split or () if name in factors or name in readings]
         for arm in arms:
             options = [factors[name] if name in factors else _readings(spec, name, arm) for name in names]
             for levels in product(*options):

@@ -25,6 +25,7 @@ from sealkit.plan.questions import Question
 from sealkit.plan.schema import Spec
 
 SEEDS: Final = 60
+NO_SEED: Final = "no method of this verdict has a seed"
 MOST_DRAWS: Final = 300_000_000  # over all seeds of an effect; a large sample is left to the exact law
 
 
@@ -43,10 +44,14 @@ class Robustness:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRobustness:
-    """How many of the seeds tried lead to the same verdict, and the verdict by other ways; null where there is none."""
+    """How many of the seeds tried lead to the same verdict, and the verdict by other ways; null where there is none.
+
+    `seeds_untried` says why no seed was tried, and is null where seeds were.
+    """
 
     seeds_tried: int
     seeds_same: int
+    seeds_untried: str | None
     exact_law: str | None
     tango: str | None
 
@@ -94,9 +99,17 @@ def of_verdict(
     return VerdictRobustness(
         seeds_tried=tried,
         seeds_same=same,
+        seeds_untried=_untried(ways) if not tried else None,
         exact_law=_by(question, read, {pair: way.exact_law for pair, way in ways.items()}),
         tango=_by(question, read, {pair: way.tango for pair, way in ways.items()}),
     )
+
+
+def _untried(ways: Mapping[Pair, Robustness]) -> str:
+    large = [effect for (effect, _), way in ways.items() if way.seeded and not way.seeds]
+    if not large:
+        return NO_SEED
+    return f"{', '.join(large)} is too large to be drawn again from {SEEDS} seeds, or has no limits under some of them"
 
 
 def _by(question: Question, read: Effects, limits: Mapping[Pair, Interval | None]) -> str | None:

@@ -56,7 +56,7 @@ def _spelled(values: Mapping[str, Number]) -> Row:
 def _basis(basis: Basis) -> Json:
     return {
         "planned": basis.planned, "absent": basis.absent, "null": basis.null, "filled": basis.filled,
-        "unpaired": basis.unpaired, "n": basis.n,
+        "unpaired": basis.unpaired, "left_out": basis.left_out, "n": basis.n,
     }  # fmt: skip
 
 

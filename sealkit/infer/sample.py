@@ -17,7 +17,7 @@ from sealkit.infer.cells import Cells
 from sealkit.infer.columns import Numbers, Whole, packed, unpacked
 from sealkit.infer.grid import Grid
 from sealkit.infer.measures import parts_of, plain_metrics
-from sealkit.infer.outcomes import Outcomes, outcomes
+from sealkit.infer.outcomes import Outcomes, outcomes, summed_by_cell
 from sealkit.infer.standins import Rule
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.plan.analysis import Contrast, PlusMinus, Single
@@ -37,6 +37,7 @@ class Basis:
 
     planned = cells with rows + absent (no outcome on a side) + null (the measure does not apply on a side), but for
     cells that showed no unit; `filled` of them rest on a stand-in; `unpaired` rows had a partner without that unit.
+    `left_out` of the absent are failures of which the plan says that they have no value.
     """
 
     planned: int
@@ -44,6 +45,7 @@ class Basis:
     null: int
     filled: int
     unpaired: int
+    left_out: int
     n: int
 
 
@@ -151,7 +153,8 @@ def _side(
         if isinstance(side, NotEstimable):
             return side
         found.append(side)
-    return slots, found
+    units = [metrics[name].unit for name in parts_of(cells.spec, metric_name)]
+    return slots, summed_by_cell(found, units) if len(units) > 1 and any(units) else found
 
 
 def _check_key(
@@ -200,4 +203,8 @@ def _basis(slots: Numbers, sides_: list[list[Outcomes]], code: Numbers) -> Basis
     rows = np.unique(np.concatenate([part.code for part in everything]))
     alone = np.setdiff1d(rows, code, assume_unique=True)
     unpaired = int((~(absent | null)[alone // units]).sum())
-    return Basis(len(slots), int(absent.sum()), int(null.sum()), int(filled.sum()), unpaired, len(code))
+    left_out = np.logical_or.reduce([part.left_out for part in everything])
+    return Basis(
+        planned=len(slots), absent=int(absent.sum()), null=int(null.sum()), filled=int(filled.sum()),
+        unpaired=unpaired, left_out=int(left_out.sum()), n=len(code),
+    )  # fmt: skip

@@ -9,8 +9,9 @@ The plan's `sample.missing` says which rule holds:
 
 Beside the ruling stand both bounds: `worst` and `best` fill every slot without an outcome, also those of excluded
 episodes, against and for the predicted direction. A failed slot (no episode, and the plan says that its ending means
-failure) is a failure throughout. Where a metric has no worst value (a count has no end), there is no such bound, and
-`Unbounded` says so.
+failure) is a failure throughout, also under `complete_pairs`: to leave it out would compare only those that survived.
+Where a metric has no worst value (a count has no end unless the plan states `most`), nothing can stand in, and
+`Unbounded` says so. Only a duration whose plan leaves out what did not end has no value by the plan's own word.
 """
 
 from __future__ import annotations
@@ -58,4 +59,6 @@ def _end(metric: Plain, *, good: bool) -> int | Unbounded:
         return int(high)
     if isinstance(metric, Score):
         return int(Fraction(metric.range[int(high)]) / scale_of_values(metric))
-    return Unbounded() if high else 0
+    if not high:
+        return 0
+    return metric.most if metric.most is not None else Unbounded()

@@ -50,9 +50,10 @@ class Binary(_Metric, kw_only=True):
 
 
 class Counted(_Metric, kw_only=True):
-    """A whole number from 0 on."""
+    """A whole number from 0 on, up to `most` if it has an end; then that is what a failure or a bound stands at."""
 
     kind: Literal["count"]
+    most: Count | None = None
 
 
 class Score(_Metric, kw_only=True):
@@ -85,14 +86,18 @@ class LeftOut(Part):
 
 
 class Duration(_Metric, kw_only=True):
-    """A whole number of acts from 0 on; `censored` says what one that did not end means."""
+    """A whole number of acts from 0 on, up to `most` if that is stated; `censored` is what one without an end means."""
 
     kind: Literal["duration"]
+    most: Count | None = None
     censored: Annotated[CountsAs | LeftOut, ByKind()]
 
 
 class Ratio(Part, kw_only=True):
-    """The sum of the metric `of` over the sum of the metric `over`."""
+    """The sum of the metric `of` over the sum of the metric `over`; one with a unit is summed inside each episode too.
+
+    If both count the same unit, only units that both have a value for are summed.
+    """
 
     kind: Literal["ratio"]
     of: Word

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sealkit.plan.actors import ExternalWorld, ScriptedArm
-from sealkit.plan.engines import missing_engines
 from sealkit.plan.fields import form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.questions import questions
@@ -82,7 +81,6 @@ def parts_of_later_engines(plan: Plan) -> tuple[str, ...]:
             found.append(f"{plan.where('factors', 'arm', name)}: an arm that is no scripted agent")
     if isinstance(spec.sample.stopping, InterimLooks):
         found.append(f"{plan.where('sample', 'stopping')}: interim looks")
-    found += [f"{plan.where(*path)}: {what}" for path, what in missing_engines(spec)]
     return tuple(found)
 
 

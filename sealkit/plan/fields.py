@@ -18,11 +18,13 @@ from sealkit.plan.analysis import (
     Combined,
     Counted,
     Difference,
+    Duration,
     Effect,
     Gatekeeping,
     Method,
     Metric,
     NoCorrection,
+    Ratio,
     Score,
     Single,
     Tally,
@@ -94,7 +96,10 @@ def ends_of(metric: Metric) -> tuple[Fraction, Fraction | None]:
     """The lowest and the highest value that a unit can have; null where there is no highest."""
     if isinstance(metric, Score):
         return Fraction(metric.range[0]), Fraction(metric.range[1])
-    return Fraction(0), Fraction(1) if isinstance(metric, Binary) else None
+    if isinstance(metric, Binary):
+        return Fraction(0), Fraction(1)
+    most = metric.most if isinstance(metric, Counted | Duration) else None
+    return Fraction(0), None if most is None else Fraction(most)
 
 
 def fields_of(spec: Spec, effect_name: str, metric_name: str) -> tuple[str, ...]:
@@ -109,6 +114,14 @@ def fields_of(spec: Spec, effect_name: str, metric_name: str) -> tuple[str, ...]
     if (effect_name, metric_name) in corrected(spec):
         names += ("p_adjusted",)
     return names
+
+
+def readings_of(spec: Spec, metric_name: str) -> tuple[str, ...]:
+    """The readings that a metric depends on: its own, or those of both parts of a ratio."""
+    metric = spec.metrics[metric_name]
+    parts = (spec.metrics[metric.of], spec.metrics[metric.over]) if isinstance(metric, Ratio) else (metric,)
+    found = [part.read_by for part in parts if not isinstance(part, Ratio) and part.read_by is not None]
+    return tuple(dict.fromkeys(found))
 
 
 def corrected(spec: Spec) -> tuple[tuple[str, str], ...]:

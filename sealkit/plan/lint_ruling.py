@@ -9,13 +9,14 @@ from sealkit.plan.lint_effects import not_there
 from sealkit.plan.lint_run import listed
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.questions import compile_field_rule, effects_read, metric_of, questions
-from sealkit.plan.ruling import OTHERWISE, RESERVED_VERDICTS, Hypothesis, Need
+from sealkit.plan.ruling import OTHERWISE, RESERVED_VERDICTS, VERDICTS, Hypothesis, Need
 from sealkit.plan.schema import Spec
 from sealkit.plan.truth import MOST_CASES, Shown, TooMany, truth_table
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.rules import Rule
 
 MOST_TRIED = 1_000_000
+_NAMES = f"name it {', '.join(VERDICTS[:-1])} or {VERDICTS[-1]}"
 
 
 def ruling_problems(spec: Spec) -> Iterator[Problem]:
@@ -43,11 +44,12 @@ def _verdicts(path: KeyPath, hypothesis: Hypothesis) -> Iterator[Problem]:
     for verdict, key in [*((name, name) for name in names if name != OTHERWISE), (last, OTHERWISE)]:
         if verdict in RESERVED_VERDICTS:
             what = f"sealkit itself rules {verdict}"
-            yield Problem((*path, key), what, "give the verdict another name", at_key=key != OTHERWISE)
+            yield Problem((*path, key), what, _NAMES, at_key=key != OTHERWISE)
+        elif verdict not in VERDICTS:
+            what = f"{verdict!a} is no verdict that a claim can rest on"
+            yield Problem((*path, key), what, _NAMES, at_key=key != OTHERWISE)
     if last in names:
         yield Problem((*path, OTHERWISE), f"{last} has a rule above", "name another verdict, or drop the rule")
-    if not last.isascii() or not last.replace("-", "").replace("_", "").isalnum():
-        yield Problem((*path, OTHERWISE), f"{last!a} is no name of a verdict", "write one such as not_shown")
 
 
 def _metrics(spec: Spec, path: KeyPath, hypothesis: Hypothesis) -> Iterator[Problem]:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from sealkit.plan.analysis import (
     Contrast,
+    Counted,
     Difference,
+    Duration,
     NoCorrection,
     PlusMinus,
     Ratio,
@@ -14,10 +16,11 @@ from sealkit.plan.analysis import (
     ReportedTest,
     Single,
 )
-from sealkit.plan.fields import METHODS, RESAMPLING, corrected, form_of, scale_of
+from sealkit.plan.fields import METHODS, RESAMPLING, corrected, form_of, readings_of, scale_of
 from sealkit.plan.lint_run import listed, unused
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.questions import questions
+from sealkit.plan.sample import WITHOUT_EPISODE
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import REPETITION, basis, sides
 from sealkit.plan.uses import Use, uses_of
@@ -28,6 +31,8 @@ def use_problems(spec: Spec) -> Iterator[Problem]:
     uses = uses_of(spec)
     for use in {(use.effect, use.metric): use for use in reversed(uses)}.values():
         yield from _use(spec, use)
+    for metric in dict.fromkeys(use.metric for use in uses if use.ruling):
+        yield from _stand_ins(spec, metric)
     for index, entry in enumerate(spec.reported_only):
         path: KeyPath = ("reported_only", index)
         if isinstance(entry, ReportedArms):
@@ -74,6 +79,25 @@ def _use(spec: Spec, use: Use) -> Iterator[Problem]:
     yield from _read_by(spec, path, effect, use.metric)
 
 
+def _stand_ins(spec: Spec, metric_name: str) -> Iterator[Problem]:
+    """What a ruling makes of slots without an episode must be possible: a count without an end has no worst value."""
+    metric = spec.metrics[metric_name]
+    names = (metric.of, metric.over) if isinstance(metric, Ratio) else (metric_name,)
+    failures = [f"endings.{name}" for name in WITHOUT_EPISODE if getattr(spec.sample.endings, name) == "failure"]
+    failures += ["missing"] if spec.sample.missing == "failure" else []
+    for name in names:
+        part = spec.metrics[name]
+        if not isinstance(part, Counted | Duration) or part.most is not None or part.unit is not None:
+            continue
+        due = [(key, "a failure") for key in failures if isinstance(part, Counted) and part.better == "lower"]
+        due += [("missing", "its worst case")] if spec.sample.missing == "worst_case" else []
+        if due:
+            key, meaning = due[0]
+            what = f"by sample.{key} a slot without an episode counts as {meaning}, and {name} has no worst value"
+            remedy = "declare the largest value that it can have (most: 15), or let such a slot be missing"
+            yield Problem(("metrics", name), what, remedy, at_key=True)
+
+
 def _single(spec: Spec, path: KeyPath, effect: Single, metric: str) -> Iterator[Problem]:
     unit = getattr(spec.metrics[metric], "unit", None)
     free = set(spec.factors.levels()) - set(effect.of)
@@ -118,11 +142,12 @@ def _cluster(
 
 def _read_by(spec: Spec, path: KeyPath, effect: Contrast | PlusMinus | Single, metric: str) -> Iterator[Problem]:
     fixed = set(effect.of) if isinstance(effect, Single) else set(sides(effect)[0])
-    reading = getattr(spec.metrics[metric], "read_by", None)
-    if reading is not None and reading not in fixed:
-        yield Problem(path, f"{metric} is read once for each {reading}", f"fix {reading}", at_key=True)
-    for name in fixed & set(spec.readings):
-        if name != reading:
+    readings = readings_of(spec, metric)
+    for name in readings:
+        if name not in fixed:
+            yield Problem(path, f"{metric} is read once for each {name}", f"fix {name}", at_key=True)
+    for name in sorted(fixed & set(spec.readings)):
+        if name not in readings:
             yield Problem(path, f"{metric} does not depend on the reading {name}", f"drop {name}", at_key=True)
 
 
@@ -134,6 +159,15 @@ def _test(spec: Spec, path: KeyPath, test: str, effect: str, metric: str) -> Ite
     if form != "paired" or (test.startswith("mcnemar") and scale != "binary"):
         due = "pairs on binary metrics" if test.startswith("mcnemar") else "pairs"
         yield Problem(path, f"{test} is for {due}; {effect} on {metric} is not", "choose another test")
+        return
+    if isinstance(spec.metrics[metric], Ratio):
+        what = f"{test} needs a difference in every pair, and {metric} is a ratio of sums"
+        yield Problem(path, what, "read the limits of a bootstrap instead")
+    declared = spec.effects[effect]
+    if test.startswith("mcnemar") and not isinstance(declared, Difference) and (declared.cluster or declared.strata):
+        has = "clusters" if declared.cluster else "strata"
+        what = f"{test} takes every pair to be independent and alike, and {effect} has {has}"
+        yield Problem(path, what, "write sign_flip, which turns a cluster whole and weighs strata")
 
 
 def _arms(spec: Spec, path: KeyPath, entry: ReportedArms) -> Iterator[Problem]:
@@ -144,9 +178,9 @@ def _arms(spec: Spec, path: KeyPath, entry: ReportedArms) -> Iterator[Problem]:
         if "single" not in forms or scale not in scales:
             what = f"{kind} does not fit {metric}, a {scale} of one arm"
             yield Problem((*path, "method"), what, "choose another method, or another entry for it")
-        reading = getattr(spec.metrics[metric], "read_by", None)
-        if reading is not None and reading not in (entry.split or ()):
-            yield Problem((*path, "split"), f"{metric} is read once for each {reading}", f"split by {reading}")
+        for reading in readings_of(spec, metric):
+            if reading not in (entry.split or ()):
+                yield Problem((*path, "split"), f"{metric} is read once for each {reading}", f"split by {reading}")
 
 
 # --- what nothing reads

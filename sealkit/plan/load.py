@@ -23,7 +23,7 @@ from sealkit.plan.problems import KeyPath, Positions, Problem, usage_error
 from sealkit.plan.scalars import Range
 from sealkit.plan.schema import Spec
 from sealkit.plan.yaml import MAX_BYTES, Document, Tree, read_yaml
-from sealkit.wire.canon import encode_value
+from sealkit.wire.canon import digest_json, encode_value
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
@@ -101,7 +101,7 @@ def _spec(document: Document) -> Spec:
 
 def _sections(parse: Mapping[str, Json]) -> dict[str, str]:
     return {
-        name: digest_bytes(encode_value({"type": SECTION_TYPE, "section": name, "value": value}))
+        name: digest_json({"type": SECTION_TYPE, "section": name, "value": value})
         for name, value in parse.items()
         if name not in ("type", "sealkit")
     }

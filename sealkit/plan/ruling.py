@@ -9,8 +9,10 @@ from sealkit.plan.base import Name, Text, Word, Words
 from sealkit.plan.parts import ByShape, Limits, Part
 
 OTHERWISE: Final = "otherwise"
+# The verdicts that rules may give: what a claim says of one that is not met is defined for these alone.
+VERDICTS: Final = ("supported", "partly", "not_shown", "contradicted")
 # Rulings that sealkit gives of itself; no rule may give them.
-RESERVED_VERDICTS: Final = ("not_estimable", "unmeasured", "exploratory", "withheld", OTHERWISE)
+RESERVED_VERDICTS: Final = ("not_estimable", "unmeasured", "exploratory", "withheld")
 
 Gate: TypeAlias = Literal[
     "sealed_before_look",
@@ -50,7 +52,8 @@ class Hypothesis(Part, kw_only=True):
 
     `metric` names the metric of every effect, or of each by name; `each` asks the same of several metrics. An effect
     that has a metric of its own keeps it. In `verdict` the first rule that holds gives its name; `otherwise`, last,
-    names the verdict when none does. An effect that cannot be estimated gives `not_estimable` before any rule.
+    names the verdict when none does. Verdicts are supported, partly, not_shown and contradicted, as claims are. An
+    effect that cannot be estimated gives `not_estimable` before any rule.
     """
 
     says: Text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from sealkit.plan.base import Count, Inside, Positive, Selection, Share, Word
 from sealkit.plan.forms import Whole
@@ -59,6 +59,10 @@ class Endings(Part):
     cut_off: TurnMeaning
     provider_error: Meaning
     harness_error: Meaning
+
+
+# Ways to end that may leave a slot without an episode, so that a failure has no measure of its own.
+WITHOUT_EPISODE: Final = ("provider_error", "harness_error")
 
 
 class Sample(Part):

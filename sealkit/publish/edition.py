@@ -31,7 +31,7 @@ from sealkit.publish.markdown import markdown
 from sealkit.publish.methods import Course, course_of, methods
 from sealkit.publish.not_proved import DOES_NOT_PROVE
 from sealkit.publish.page import page
-from sealkit.publish.review import Review, arm_counts, review
+from sealkit.publish.review import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value, encode_value
@@ -134,9 +134,7 @@ def _edition(
     return Edition(name, spec.id, sealed.pin, files, claims, gates, head, results, recorded)
 
 
-def _evidence(
-    study: Study, found: Review, analysis: Analysis, course: Course, after: Amended
-) -> Evidence:
+def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, after: Amended) -> Evidence:
     spec, exploratory = study.sealed.plan.spec, after.reservations.exploratory
     per_arm = slot_count(spec, "confirmatory") // len(spec.factors.arm)
     return Evidence(
@@ -145,7 +143,7 @@ def _evidence(
         first_look=course.first_look,
         arms=found.arms,
         planned=dict.fromkeys(spec.factors.arm, per_arm),
-        recorded_agrees=found.recorded == arm_counts(found.arms),
+        recorded_agrees=found.as_recorded,
         irreconcilable=irreconcilable(spec, analysis.record),
         off_the_map=off_the_map(study.sealed, exploratory),
         exploratory=tuple(name for name in spec.claims if name in exploratory),

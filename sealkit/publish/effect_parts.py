@@ -114,8 +114,10 @@ def _notes(row: Row) -> Iterator[str]:
     if "not_estimable" in row:
         yield str(row["not_estimable"])
     for part in rows_of(row, "basis"):
-        for what, says in (("absent", "without an outcome"), ("null", "where the measure does not apply"),
-                           ("filled", "resting on a stand-in"), ("unpaired", "without a partner")):  # fmt: skip
+        for what, says in (("absent", "without an outcome"),
+                           ("left_out", "of these failures that the plan leaves out"),
+                           ("null", "where the measure does not apply"), ("filled", "resting on a stand-in"),
+                           ("unpaired", "without a partner")):  # fmt: skip
             if part.get(what):
                 yield f"{part[what]} {says}"
     if row.get("margin") is not None:

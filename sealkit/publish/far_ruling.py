@@ -4,8 +4,8 @@ It lives in the sealed source, and speaks as `verify.child` does, one request, o
 
     {"op": "plan", "plan": "<yaml>"}                                                        → {}
     {"op": "admit", "slot": {…}, "measures": {…}, "ended": "final", "acts": 12, "pin": 0}   → {}
-    {"op": "set_aside", "slot": {…}}                                                        → {}
-    {"op": "fail", "slot": {…}, "ending": "provider_error"}                                 → {}
+    {"op": "set_aside", "slot": {…}, "pin": 0}                                              → {}
+    {"op": "fail", "slot": {…}, "ending": "provider_error", "pin": 0}                       → {}
     {"op": "rule"}                    → {"verdicts": [{"hypothesis": …, "metric": …, "verdict": …}, …]}
     {"op": "results", "pins": […], "flow": {arm: {…}}}                                      → {"digest": "sha256:…"}
 """
@@ -50,16 +50,14 @@ class Ruling:
 
 
 def _tell(cells: Cells, request: Request) -> None:
-    slot = cast(dict[str, Level], request["slot"])
+    slot, pin = cast(dict[str, Level], request["slot"]), cast(int, request["pin"])
     if request["op"] == "admit":
-        measures, acts, pin = (request[name] for name in ("measures", "acts", "pin"))
-        cells.admit(
-            slot, cast(dict[str, Json], measures), ended=str(request["ended"]), acts=cast(int, acts), pin=cast(int, pin)
-        )
+        measures, acts = cast(dict[str, Json], request["measures"]), cast(int, request["acts"])
+        cells.admit(slot, measures, ended=str(request["ended"]), acts=acts, pin=pin)
     elif request["op"] == "set_aside":
-        cells.set_aside(slot)
+        cells.set_aside(slot, pin=pin)
     else:
-        cells.fail(slot, str(request["ending"]))
+        cells.fail(slot, str(request["ending"]), pin=pin)
 
 
 def _verdicts(cells: Cells) -> list[Json]:

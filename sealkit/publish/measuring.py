@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sealkit.infer.admit import Admission
 from sealkit.infer.cells import Cells
@@ -25,12 +25,15 @@ from sealkit.publish.asked import Earlier, asked_earlier
 from sealkit.publish.ruling_at_look import FarCells, far_cells
 from sealkit.run.progress import SlotIndex
 from sealkit.seal.changes import changes
+from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
+from sealkit.verify.sandbox import BrokenOffError
 from sealkit.verify.study import Checked, Study
 from sealkit.verify.under_pin import UnderPin
 from sealkit.wire.chain import Failed
+from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.records import Json, Level
 
 
@@ -56,10 +59,10 @@ class Told(Protocol):
     ) -> None:
         """An admitted episode."""
 
-    def set_aside(self, slot: Mapping[str, Level]) -> None:
-        """An episode that was not admitted."""
+    def set_aside(self, slot: Mapping[str, Level], *, pin: int) -> None:
+        """An episode that was not admitted, or that could not be measured."""
 
-    def fail(self, slot: Mapping[str, Level], ending: str) -> None:
+    def fail(self, slot: Mapping[str, Level], ending: str, *, pin: int) -> None:
         """A slot without an episode."""
 
 
@@ -73,6 +76,29 @@ class Asking:
     same_code: bool
 
 
+Measured: TypeAlias = Mapping[str, Json] | Admission  # what the judge gave, or that the slot is not admitted
+
+
+def measured(judge: UnderPin, checked: Checked, admission: Admission) -> Measured:
+    """What the judge gives an admitted episode. One that it fails on is errored: that is never the agent's failure.
+
+    A child that is gone is no judge's answer: `BrokenOffError`, naming the slot.
+    """
+    if admission.status != "admitted":
+        return admission
+    try:
+        return judge.measure(checked.trusted, checked.line)
+    except BrokenOffError as error:
+        raise BrokenOffError(f"the judge broke off: {error.what}", where=spell_slot(checked.slot)) from error
+    except HarnessError as error:
+        return unmeasured(error)
+
+
+def unmeasured(error: SealkitError) -> Admission:
+    """The ruling on a slot whose admitted episode has no measures that the plan's metrics can have."""
+    return Admission("errored", None, f"the judge failed: {error}")
+
+
 class Outcomes:
     """One reading of the episodes: the cells of a plan, told slot by slot by one judge."""
 
@@ -82,22 +108,25 @@ class Outcomes:
         self._index = SlotIndex(spec, "confirmatory")
         self._told = bytearray(self._index.count)
 
-    def take(
-        self, checked: Checked, admission: Admission, pin: int, measured: Mapping[str, Json] | None = None
-    ) -> None:
-        """An episode, unless the plan has no such slot or the slot has one already."""
+    def take(self, checked: Checked, found: Measured, pin: int) -> Measured:
+        """An episode, unless the plan has no such slot or the slot has one already; what became of its measures."""
         if not self._tell(checked.slot):
-            return
-        if admission.status != "admitted":
-            self._cells.set_aside(checked.slot)
-            return
-        measures = self.judge.measure(checked.trusted, checked.line) if measured is None else measured
-        self._cells.admit(checked.slot, measures, ended=checked.ended, acts=checked.counts.acts, pin=pin)
+            return found
+        if not isinstance(found, Admission):
+            try:
+                self._cells.admit(checked.slot, found, ended=checked.ended, acts=checked.counts.acts, pin=pin)
+                return found
+            except BrokenOffError:
+                raise
+            except (MalformedError, HarnessError) as error:  # here, or told by the far side
+                found = unmeasured(error)
+        self._cells.set_aside(checked.slot, pin=pin)
+        return found
 
-    def fail(self, event: Failed) -> None:
-        """How the last attempt ended at a slot without an episode."""
+    def fail(self, event: Failed, pin: int) -> None:
+        """How the last attempt ended at a slot without an episode, and the pin that it ran under."""
         if self._tell(event.slot):
-            self._cells.fail(event.slot, event.ending)
+            self._cells.fail(event.slot, event.ending, pin=pin)
 
     def _tell(self, slot: Mapping[str, Level]) -> bool:
         number = self._index.find(slot)
@@ -134,39 +163,45 @@ class Measuring:
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """What the episodes that count ran under, as the cells number them; the pin in force if there are none."""
+        """What the slots that count ran under, as the cells number them; the pin in force if there are none."""
         return tuple(self._pins) or (self._latest,)
 
-    def take(self, checked: Checked, admission: Admission) -> None:
-        """One confirmatory episode, whether it counts or is left out."""
+    def take(self, checked: Checked, admission: Admission) -> Admission:
+        """The ruling on one confirmatory episode, which counts or is left out, once the judge has seen it."""
         dropped = checked.left_out is not None and checked.left_out.why == "dropped"
         if dropped and not self.earlier:
-            return
-        admitted = admission.status == "admitted"
-        measures = self._main.judge.measure(checked.trusted, checked.line) if admitted else {}
+            return admission
+        found = measured(self._main.judge, checked, admission)
         if dropped or checked.left_out is None:
             for asking in self.earlier:
-                asking.outcomes.take(checked, admission, 0, measures if asking.same_code else None)
+                own = found if asking.same_code else measured(asking.outcomes.judge, checked, admission)
+                asking.outcomes.take(checked, own, 0)
         if dropped:
-            return
+            return admission
         pin = 0
         if checked.left_out is None:
-            pin = self._pins.setdefault(checked.trusted.pin, len(self._pins))
-            self._main.take(checked, admission, pin, measures)
+            pin = self._number(checked.trusted.pin)
+            found = self._main.take(checked, found, pin)
             if self._sealed is not None:
-                self._sealed.take(checked, admission, pin, measures)
+                self._sealed.take(checked, found, pin)
             if self._at_look is not None:
-                self._at_look.take(checked, admission, pin)
+                self._at_look.take(checked, measured(self._at_look.judge, checked, admission), pin)
         if self._first is not None:
-            self._first.take(checked, admission, pin, measures)
+            self._first.take(checked, found, pin)
+        return found if isinstance(found, Admission) else admission
 
     def fail(self, events: Iterable[Failed]) -> None:
-        """How the last attempt ended at each slot that has no episode."""
+        """How the last attempt ended at each slot that has no episode; it counts under the pin of that attempt."""
         for event in events:
-            earlier = (asking.outcomes for asking in self.earlier)
-            for outcomes in (self._main, self._first, self._at_look, self._sealed, *earlier):
+            pin = self._number(event.pin)
+            for outcomes in (self._main, self._first, self._at_look, self._sealed):
                 if outcomes is not None:
-                    outcomes.fail(event)
+                    outcomes.fail(event, pin)
+            for asking in self.earlier:
+                asking.outcomes.fail(event, 0)
+
+    def _number(self, pin: str) -> int:
+        return self._pins.setdefault(pin, len(self._pins))
 
 
 def _asking(study: Study, one: Earlier) -> Asking:

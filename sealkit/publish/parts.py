@@ -100,6 +100,8 @@ def _robustness(robustness: Row, verdict: str) -> Iterator[str]:
     if isinstance(tried, int) and isinstance(same, int) and tried:
         decides = ", so the seed decides" if robustness.get("seed_decides") else ""
         yield f"Of {tried} other bootstrap seeds, {same} give this verdict{decides}."
+    elif robustness.get("seeds_untried"):
+        yield f"No other bootstrap seed was tried: {robustness['seeds_untried']}."
     for name, called in (("exact_law", "The exact bootstrap law"), ("tango", "Tango's interval")):
         found = robustness.get(name)
         if found:

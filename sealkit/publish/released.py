@@ -24,7 +24,7 @@ from sealkit.publish.parts import Row, part_of
 from sealkit.publish.review import Review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.seal.history import Anchor
-from sealkit.wire.canon import decode_value, encode_value
+from sealkit.wire.canon import decode_value, digest_json
 from sealkit.wire.chain import parse_head
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
@@ -108,7 +108,7 @@ def _check_reports(folder: Path, document: Row) -> list[str]:
 def check_released(released: Released, found: Review) -> None:
     """Raise `UntrustedError` unless the journal, which was checked, has this analysis, and no other such edition."""
     where = str(released.folder / RESULTS)
-    analysis = digest_bytes(encode_value(part_of(released.document, "analysis")))
+    analysis = digest_json(part_of(released.document, "analysis"))
     if analysis not in found.analyses:
         raise UntrustedError(f"its analysis {short(analysis)} is none that the journal records", where=where)
     recorded = found.published.get(released.name)

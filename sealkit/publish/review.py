@@ -7,8 +7,10 @@ episodes whose evidence does not hold are counted, slot by slot, with their orig
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from sealkit.files import read_file_safely
 from sealkit.infer.admit import Admission, ArmTally, admit
@@ -59,7 +61,7 @@ class NotAdmitted:
 class Review:
     """What a review found. `not_admitted` names the first of `refused`; `cells` is there if measures were asked for.
 
-    `pins` are what the episodes that count ran under, as `cells` number them. `changed_since` says that an amendment
+    `pins` are what the slots that count ran under, as `cells` number them. `changed_since` says that an amendment
     or a withdrawal came after the analysis that `analysed` is the digest of. `left_out` counts episodes by arm and by
     what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or `*`; `published` the digest
     of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded; `pilot` what
@@ -97,7 +99,18 @@ class Review:
         A record that is not what it claims to be was written by no world: it is a fault, recorded or not.
         """
         tampered = sum(arm.excluded.get("evidence", 0) for arm in self.arms.values())
-        return tampered if self.recorded == arm_counts(self.arms) else self.refused
+        return tampered if self.as_recorded else self.refused
+
+    @property
+    def as_recorded(self) -> bool:
+        """Whether the journal records just these admissions.
+
+        Where nothing was measured, it may record as errored what is admitted here: the judge failed on it then.
+        """
+        found = arm_counts(self.arms)
+        if self.recorded is None or self.measuring is not None or self.recorded.keys() != found.keys():
+            return self.recorded == found
+        return all(_but_for_the_judge(self.recorded[name], counts) for name, counts in found.items())
 
 
 def arm_counts(arms: dict[str, ArmTally]) -> dict[str, ArmCounts]:
@@ -111,6 +124,23 @@ def arm_counts(arms: dict[str, ArmTally]) -> dict[str, ArmCounts]:
     }  # fmt: skip
 
 
+def _unmeasured(recorded: dict[str, ArmCounts] | None, arms: dict[str, ArmTally]) -> Iterator[str]:
+    """What a review that measured nothing has to say of arms in which the judge had failed."""
+    for name, counts in sorted((recorded or {}).items()):
+        failed = counts.errored - arms[name].errored if name in arms else 0
+        if failed > 0:
+            what = "of the episodes admitted here are recorded as errored, the judge failed on them"
+            yield f"arm {name}: {failed} {what}"
+
+
+def _but_for_the_judge(recorded: ArmCounts, found: ArmCounts) -> bool:
+    """Whether the counts agree but for admitted episodes that could not be measured."""
+    unmeasured = recorded.errored - found.errored
+    return unmeasured >= 0 and recorded == msgspec.structs.replace(
+        found, admitted=found.admitted - unmeasured, errored=recorded.errored
+    )
+
+
 def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Callable[[int], None]) -> Review:
     """The review of a study; with `measure`, the sealed judge measures every admitted confirmatory episode.
 
@@ -122,16 +152,18 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
     measuring = Measuring(study) if measure and study.sandbox is not None else None
     for checked in study.episodes(history, watching.see):
         step(1)
-        admission = watching.rule(checked)
+        admission = watching.admission(checked)
         if measuring is not None and checked.stage == "confirmatory":
-            measuring.take(checked, admission)
+            admission = measuring.take(checked, admission)
+        watching.count(checked, admission)
     if measuring is not None:
         measuring.fail(watching.failed)
     check_changelog(study.sealed, watching.blocks)
-    stage = watching.stage
+    stage, arms = watching.stage, watching.arms()
+    unmeasured = () if measuring is not None else _unmeasured(watching.recorded, arms)
     return Review(
         head=history.head,
-        arms=watching.arms(),
+        arms=arms,
         abandoned={arm: count for arm, count in stage.abandoned.items() if count},
         not_admitted=watching.not_admitted,
         refused=watching.refused,
@@ -140,7 +172,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         smoke=watching.smoke,
         closed=stage.closed,
         anchors=history.anchored,
-        notes=_notes(study, history.clock_went_back),
+        notes=(*_notes(study, history.clock_went_back), *unmeasured),
         recorded=watching.recorded,
         analysed=watching.analysed,
         changed_since=watching.changed_since,
@@ -149,7 +181,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         published=dict(watching.published),
         analyses=tuple(watching.analyses),
         pilot=pilot,
-        flow=watching.flow(),
+        flow=watching.flow(arms),
         pins=measuring.pins if measuring is not None else (study.sealed.latest.pin,),
         cells=measuring.cells if measuring is not None else None,
         measuring=measuring,
@@ -175,7 +207,8 @@ class _Watching:
         self.refused = self.smoke = 0
         self.totals = Counts(acts=0, occurrences=0, restores=0, notices=0)
         self._arms = {name: ArmTally() for name in study.sealed.plan.spec.factors.arm}
-        self._flow = {name: ArmFlow(tally=tally) for name, tally in self._arms.items()}
+        self._ended: dict[str, dict[str, int]] = {name: {} for name in self._arms}
+        self._failures = dict.fromkeys(self._arms, 0)
         self._failed: dict[str, Failed] = {}
         self._accepted = self._abstained = self._errored = 0
         self._rejected: dict[str, int] = {}
@@ -193,8 +226,8 @@ class _Watching:
             self._change(entry, entry.event)
         elif isinstance(entry.event, Failed) and entry.event.stage == "confirmatory":
             self._failed[spell_slot(entry.event.slot)] = entry.event
-            if (flow := self._flow.get(str(entry.event.slot["arm"]))) is not None:
-                flow.failed += 1
+            if (arm := str(entry.event.slot["arm"])) in self._failures:
+                self._failures[arm] += 1
         elif isinstance(entry.event, EpisodeKept) and entry.event.stage == "confirmatory":
             self._failed.pop(spell_slot(entry.event.slot), None)
 
@@ -209,10 +242,13 @@ class _Watching:
         """The last failure at every slot that has no episode."""
         return tuple(self._failed.values())
 
-    def rule(self, checked: Checked) -> Admission:
-        """The admission of one episode, counted."""
+    def admission(self, checked: Checked) -> Admission:
+        """The ruling on one episode by its evidence."""
         left_out = self.study.unchecked
-        admission = admit({name: verdict for name, verdict in checked.verdicts.items() if name not in left_out})
+        return admit({name: verdict for name, verdict in checked.verdicts.items() if name not in left_out})
+
+    def count(self, checked: Checked, admission: Admission) -> None:
+        """One episode, ruled so."""
         self._count(checked)
         if checked.stage == "smoke":
             self.smoke += 1
@@ -222,12 +258,11 @@ class _Watching:
         else:
             arm = str(checked.slot["arm"])
             self._arms[arm].count(admission)
-            self._flow[arm].ended[checked.ended] = self._flow[arm].ended.get(checked.ended, 0) + 1
+            self._ended[arm][checked.ended] = self._ended[arm].get(checked.ended, 0) + 1
         if admission.status != "admitted":
             self.refused += 1
             if len(self.not_admitted) < _MOST_NAMED:
                 self.not_admitted.append(NotAdmitted(spell_slot(checked.slot), admission))
-        return admission
 
     def _count(self, checked: Checked) -> None:
         totals, counts = self.totals, checked.counts
@@ -247,21 +282,21 @@ class _Watching:
 
     def arms(self) -> dict[str, ArmTally]:
         """Every arm, its slots without an episode counted as missing."""
-        spec = self.study.sealed.plan.spec
-        per_arm = self.stage.index.count // len(spec.factors.arm)
-        for arm in self._arms.values():
-            arm.missing += per_arm - arm.slots
-        return self._arms
+        per_arm = self.stage.index.count // len(self._arms)
+        return {name: replace(arm, missing=arm.missing + per_arm - arm.slots) for name, arm in self._arms.items()}
 
-    def flow(self) -> dict[str, ArmFlow]:
-        """What became of every arm's slots; `arms` has been called."""
-        stage = self.stage
-        per_arm = stage.index.count // len(self._flow)
-        for place, (name, arm) in enumerate(self._flow.items()):  # arm is the first factor: its slots lie together
+    def flow(self, arms: dict[str, ArmTally]) -> dict[str, ArmFlow]:
+        """What became of the slots of these arms."""
+        stage, found = self.stage, dict[str, ArmFlow]()
+        per_arm = stage.index.count // len(arms)
+        for place, (name, tally) in enumerate(arms.items()):  # arm is the first factor: its slots lie together
             tried = stage.tried[place * per_arm : (place + 1) * per_arm]
-            arm.attempts, arm.attempted = sum(tried), sum(times > 0 for times in tried)
-            arm.abandoned = stage.abandoned.get(name, 0)
-        return self._flow
+            found[name] = ArmFlow(
+                attempted=sum(times > 0 for times in tried), attempts=sum(tried),
+                abandoned=stage.abandoned.get(name, 0), failed=self._failures[name], ended=self._ended[name],
+                tally=tally,
+            )  # fmt: skip
+        return found
 
     def verified(self) -> Verified:
         """The entry that records what every verifier said."""

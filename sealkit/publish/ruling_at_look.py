@@ -39,13 +39,13 @@ class FarCells(Sandbox):
         request: dict[str, Json] = {"op": "admit", "slot": dict(slot), "measures": dict(measures)}
         self._ask(request | {"ended": ended, "acts": acts, "pin": pin}, {})
 
-    def set_aside(self, slot: Mapping[str, Level]) -> None:
+    def set_aside(self, slot: Mapping[str, Level], *, pin: int) -> None:
         """An episode that was not admitted."""
-        self._ask({"op": "set_aside", "slot": dict(slot)}, {})
+        self._ask({"op": "set_aside", "slot": dict(slot), "pin": pin}, {})
 
-    def fail(self, slot: Mapping[str, Level], ending: str) -> None:
+    def fail(self, slot: Mapping[str, Level], ending: str, *, pin: int) -> None:
         """A slot without an episode."""
-        self._ask({"op": "fail", "slot": dict(slot), "ending": ending}, {})
+        self._ask({"op": "fail", "slot": dict(slot), "ending": ending, "pin": pin}, {})
 
     def results(self, pins: Sequence[str], flow: Flow) -> str:
         """The digest of the results that the sealed analysis comes to."""

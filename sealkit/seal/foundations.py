@@ -59,9 +59,7 @@ def under_hypothesis(spec: Spec, name: str) -> frozenset[Element]:
     """Everything in the plan that the verdicts of this hypothesis are computed from; empty if there is none."""
     if name not in spec.hypotheses:
         return frozenset()
-    return frozenset(
-        (*_under(spec, name, None), *((section, "") for section in COMPUTED))
-    )
+    return frozenset((*_under(spec, name, None), *((section, "") for section in COMPUTED)))
 
 
 def moved_hypotheses(before: Plan, after: Plan) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The verifiers, the judge and the sealed source of one pin, opened when they are first needed.
 
 Each episode is checked under its own pin: by the verifiers that its plan names, against the judge and the scenarios
-that were pinned then. Two pins whose code is the same share one child process.
+that were pinned then. Two pins whose code is the same share their child processes.
 """
 
 from __future__ import annotations
@@ -28,20 +28,28 @@ Check: TypeAlias = Callable[[Trusted, bytes], Verdict]
 
 
 class Sandboxes:
-    """The sandboxes of a study, one for each code that was pinned; none where no code of the study is to run."""
+    """The sandboxes of a study; none where no code of the study is to run.
+
+    For each code that was pinned there is one in which its world and judge run, and one for each verifier of the
+    study's own: what a verifier does to its process, it does not do to the rerun that other verdicts rest on.
+    """
 
     def __init__(self, isolation: Isolation | None, closing: contextlib.ExitStack) -> None:
         self.isolation = isolation
         self._closing = closing
         self._open: dict[tuple[object, ...], Sandbox] = {}
 
-    def of(self, pinned: Pinned) -> Sandbox:
-        """The sandbox over the source of this pin; `HarnessError` if no code of the study is to run."""
+    def of(self, pinned: Pinned, verifier: str | None = None) -> Sandbox:
+        """The sandbox over the source of this pin, for its world and judge or for one verifier of the study's own.
+
+        `HarnessError` if no code of the study is to run.
+        """
         if self.isolation is None:
             raise HarnessError("no code of the study is run here", remedy="give --replay")
         closure, spec = pinned.closure, pinned.plan.spec
         world = spec.world.name if isinstance(spec.world, ReferenceWorld) else None
         key = (*((tree.path, tree.root) for tree in closure.trees), closure.files, closure.lock, world, spec.judge)
+        key += (verifier,)
         if key not in self._open:
             self._open[key] = self._closing.enter_context(open_sandbox(pinned, self.isolation))
         return self._open[key]
@@ -74,7 +82,7 @@ class UnderPin:
 
     @property
     def sandbox(self) -> Sandbox:
-        """The child over the source of this pin."""
+        """The child over the source of this pin in which its world and judge run."""
         return self._sandboxes.of(self.pinned)
 
     @property
@@ -112,7 +120,7 @@ class UnderPin:
             self.verifiers[name] = "the study's own"
             if not runs_code:
                 return lambda trusted, line: Abstained(missing=f"{name} is the study's own code: give --replay")
-            return lambda trusted, line: self.sandbox.check(name, trusted, line)
+            return lambda trusted, line: self._own(name).check(name, trusted, line)
         check, root = own
         sealed = self.pinned.closure.tree(f"verifiers/{name}").root
         self.verifiers[name] = "equals the sealed one" if root == sealed else "differs from the sealed one"
@@ -120,10 +128,14 @@ class UnderPin:
             if not runs_code or root == sealed:
                 return lambda trusted, line: check(trusted, line)
             # The plan names the sealed verifier, the reviewer trusts the own one: an episode needs both.
-            return lambda trusted, line: _both(check(trusted, line), self.sandbox.check(name, trusted, line))
+            return lambda trusted, line: _both(check(trusted, line), self._own(name).check(name, trusted, line))
         if not runs_code:
             return lambda trusted, line: check(trusted, line, rerun=None)
         return lambda trusted, line: check(trusted, line, rerun=self.sandbox.rerun)
+
+    def _own(self, verifier: str) -> Sandbox:
+        """The child of a verifier that is the study's own."""
+        return self._sandboxes.of(self.pinned, verifier)
 
 
 def _both(own: Verdict, sealed: Verdict) -> Verdict:

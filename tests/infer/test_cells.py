@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sealkit.infer.cells import FAILED, KNOWN, MISSING, SET_ASIDE, Cells
+from sealkit.infer.cells import ELSEWHERE, FAILED, KNOWN, MISSING, SET_ASIDE, Cells
 from sealkit.wire.errors import MalformedError
 from tests.infer.told import PAIRED, small
 
@@ -45,19 +45,19 @@ def test_an_ending_that_the_plan_does_not_name_is_refused() -> None:
 @pytest.mark.parametrize(("meaning", "found"), [("missing", MISSING), ("failure", FAILED)])
 def test_a_slot_without_an_episode_counts_as_its_last_ending_means(meaning: str, found: int) -> None:
     cells = cells_of(provider_error=meaning)
-    cells.fail(SLOT, "provider_error")
+    cells.fail(SLOT, "provider_error", pin=0)
     assert state(cells) == found
 
 
 def test_an_episode_that_was_not_admitted_is_set_aside() -> None:
     cells = cells_of()
-    cells.set_aside(SLOT)
+    cells.set_aside(SLOT, pin=0)
     assert state(cells) == SET_ASIDE
 
 
 def test_a_slot_has_one_outcome() -> None:
     cells = cells_of()
-    cells.set_aside(SLOT)
+    cells.set_aside(SLOT, pin=0)
     with pytest.raises(MalformedError, match="'seed': 1} has two outcomes"):
         cells.admit(SLOT, {"success": 1}, ended="final", acts=3, pin=0)
 
@@ -65,14 +65,30 @@ def test_a_slot_has_one_outcome() -> None:
 @pytest.mark.parametrize("slot", [{"arm": "minus", "family": "x", "seed": 7}, {"arm": "minus"}, {**SLOT, "more": 1}])
 def test_a_slot_that_the_plan_does_not_have_is_refused(slot: dict[str, int | str]) -> None:
     with pytest.raises(MalformedError, match="the plan has no slot"):
-        cells_of().set_aside(slot)
+        cells_of().set_aside(slot, pin=0)
 
 
-def test_under_a_pin_only_its_own_episodes_have_an_outcome() -> None:
+def test_under_a_pin_only_its_own_slots_count() -> None:
     cells = cells_of()
     other = {**SLOT, "arm": "plus"}
     cells.admit(SLOT, {"success": 1}, ended="final", acts=3, pin=0)
     cells.admit(other, {"success": 0}, ended="final", acts=3, pin=1)
-    assert [cells.under(pin).states[cells.grid.number(SLOT)] for pin in (0, 1)] == [KNOWN, MISSING]
-    assert [cells.under(pin).states[cells.grid.number(other)] for pin in (0, 1)] == [MISSING, KNOWN]
+    assert [cells.under(pin).states[cells.grid.number(SLOT)] for pin in (0, 1)] == [KNOWN, ELSEWHERE]
+    assert [cells.under(pin).states[cells.grid.number(other)] for pin in (0, 1)] == [ELSEWHERE, KNOWN]
     assert state(cells) == KNOWN
+
+
+@pytest.mark.parametrize("pin", [0, 1])
+def test_a_failed_slot_counts_under_the_pin_of_its_last_attempt_and_no_other(pin: int) -> None:
+    cells = cells_of(provider_error="failure")
+    cells.fail(SLOT, "provider_error", pin=pin)
+    assert state(cells.under(pin)) == FAILED
+    assert state(cells.under(1 - pin)) == ELSEWHERE
+
+
+def test_what_is_refused_leaves_the_slot_as_it_was() -> None:
+    cells = cells_of()
+    with pytest.raises(MalformedError, match="due 0 or 1"):
+        cells.admit(SLOT, {"success": 2}, ended="final", acts=3, pin=1)
+    cells.set_aside(SLOT, pin=0)
+    assert state(cells) == SET_ASIDE and not any(name for name, column in cells.overhead() if (column > 0).any())

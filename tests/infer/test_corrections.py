@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.infer.told import MISSING, PAIRED, Teller, analysed, by_arm, pairs_of, small
+from sealkit.infer import intervals
+from sealkit.infer.shapes import Rows
+from sealkit.infer.stats.results import NotEstimable
+from sealkit.wire.errors import UsageError
+from tests.infer.told import MISSING, PAIRED, Teller, analysed, by_arm, found_in, pairs_of, small
 
 ARMS = ("a", "b", "c", "d")
 EFFECTS = {f"e{one}": f"{{contrast: {one} - d, join: [family, seed], population: all, method: tango}}" for one in "abc"}
@@ -39,7 +43,7 @@ SERIAL = f"[[{member('a')}], [{member('b')}, {member('c')}]]"
 
 def test_an_open_gate_lets_the_next_family_be_tested() -> None:
     found = gated(SERIAL, ahead(a=10, b=10, c=9))
-    assert [found[f"h{one}"]["verdict"] for one in "abc"] == ["shown"] * 3
+    assert [found[f"h{one}"]["verdict"] for one in "abc"] == ["supported"] * 3
     assert Decimal(found["ec"]["p_adjusted"]) == Decimal(2) / 2**9 * 2 / 2  # the larger of two: Holm leaves it at p
 
 
@@ -61,7 +65,7 @@ def test_a_member_without_a_p_value_keeps_its_place(kind: str) -> None:
     assert Decimal(found["ea"]["p_adjusted"]) == factor * 2 / 2**7
     assert found["ec"]["not_estimable"] == "0 of 20 pairs have a value"
     assert found["hc"]["verdict"] == "not_estimable"
-    assert found["ha"]["verdict"] == "shown"
+    assert found["ha"]["verdict"] == "supported"
 
 
 def test_a_gate_without_a_p_value_stays_closed() -> None:
@@ -71,20 +75,25 @@ def test_a_gate_without_a_p_value_stays_closed() -> None:
     assert found["eb"]["p_adjusted"] == "1.000000000000"
 
 
-def test_mcnemar_knows_no_clusters_and_makes_the_rule_that_reads_it_not_estimable() -> None:
-    clustered = PAIRED[:-1] % "boot" + ", cluster: [family]}"
-    members = "{effect: e, metric: success}, {effect: f, metric: success}"
-    plan = small(
-        {"e": clustered, "f": PAIRED % "tango"},
-        families="[x, z]",
-        multiplicity=f"{{kind: holm, test: mcnemar_exact, members: [{members}]}}",
-        hypotheses={"h": ("success", "e.p_adjusted <= 0.05"), "i": ("success", "f.p_adjusted <= 0.05"),
-                    "j": ("success", "e.lower > 0")},
-    )  # fmt: skip
-    found = effects(plan, pairs_of(10, 9, 0))
-    assert found["h"]["why"] == "e on success has no p_adjusted"
-    assert found["e"]["notes"][-1] == "no p-value: mcnemar_exact knows no clusters and no strata"
-    assert (found["i"]["verdict"], found["j"]["verdict"]) == ("shown", "shown")
+MCNEMAR = "{kind: holm, test: mcnemar_exact, members: [{effect: e, metric: success}, {effect: f, metric: success}]}"
+
+
+@pytest.mark.parametrize(
+    ("more", "has"),
+    [(", cluster: [family]}", "clusters"), (", strata: {by: family, weights: {x: 0.9, z: 0.1}}}", "strata")],
+)
+def test_mcnemar_on_pairs_that_hang_together_is_refused_before_the_seal(more: str, has: str) -> None:
+    rules = {"h": ("success", "e.p_adjusted <= 0.05"), "i": ("success", "f.p_adjusted <= 0.05")}
+    hanging = {"e": PAIRED[:-1] % "boot" + more, "f": PAIRED % "tango"}
+    says = f"mcnemar_exact takes every pair to be independent and alike, and e has {has}; write sign_flip"
+    with pytest.raises(UsageError, match=says):
+        small(hanging, families="[x, z]", multiplicity=MCNEMAR, hypotheses=rules)
+    # Were such a plan ruled on all the same, the engine gives no p-value.
+    found = found_in(small({"e": hanging["e"]}, families="[x, z]"), pairs_of(10, 9, 0))
+    assert isinstance(found.data, Rows)
+    assert intervals.tested(found.data, "mcnemar_exact") == NotEstimable(
+        "mcnemar_exact knows no clusters and no strata"
+    )
 
 
 def test_a_sign_flip_flips_clusters_whole_and_weighs_strata() -> None:

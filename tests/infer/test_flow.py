@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sealkit.infer.analysis import analyse
 from sealkit.infer.cells import Cells
 from sealkit.infer.flow import newcombe_independent
+from sealkit.plan.slots import slots
 from sealkit.wire.canon import decode_value
-from tests.infer.told import EXCLUDED, MISSING, PAIRED, PIN, analysed, by_arm, flow_of, small, told
+from tests.infer.told import EXCLUDED, MISSING, PAIRED, PIN, analysed, by_arm, flow_of, small
 
 LOST = by_arm(plus=[1, 0, MISSING, EXCLUDED, EXCLUDED, 1], minus=[0, 1, 1, 1, EXCLUDED, "provider_error"])
 
@@ -52,7 +52,7 @@ def test_an_ending_that_means_missing_leaves_an_admitted_episode_without_an_outc
     found: Any = analyse(plan, [PIN], flow, cells).record
     assert (found["flow"]["plus"]["no_outcome"], found["flow"]["plus"]["outcomes"]) == (1, 5)
     assert found["effects"][0]["basis"][0] == {
-        "planned": 6, "absent": 1, "null": 0, "filled": 0, "unpaired": 0, "n": 5,
+        "planned": 6, "absent": 1, "null": 0, "filled": 0, "unpaired": 0, "left_out": 0, "n": 5,
     }  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_overhead_counts_acts_and_usage_of_admitted_episodes() -> None:
     cells = Cells(plan.spec)
     for seed, used in ((0, {"input_tokens": 10, "calls": 2}), (1, {"input_tokens": 5})):
         cells.admit({"arm": "plus", "family": "x", "seed": seed}, {"success": 1, **used}, ended="final", acts=3, pin=0)
-    cells.set_aside({"arm": "minus", "family": "x", "seed": 0})
+    cells.set_aside({"arm": "minus", "family": "x", "seed": 0}, pin=0)
     found: Any = analyse(plan, [PIN], flow_of(plan, by_arm(plus=[1, 1], minus=[EXCLUDED, MISSING])), cells).record
     assert found["overhead"] == {
         "plus": {
@@ -132,15 +132,42 @@ def test_the_record_is_canonical_and_holds_no_float() -> None:
     assert decode_value(line, where="results") == analysed(plan, LOST).record
 
 
+def cells_under(plan: Any, outcome: Any, pin_of: Any) -> Cells:
+    """Cells in which every slot counts under a pin of its own."""
+    cells = Cells(plan.spec)
+    for slot in slots(plan.spec, "confirmatory"):
+        found, pin = outcome(slot), pin_of(slot)
+        if isinstance(found, str):
+            cells.fail(slot, found, pin=pin)
+        else:
+            cells.admit(slot, found, ended="final", acts=9, pin=pin)
+    return cells
+
+
+PINS = [PIN, "sha256:" + "1" * 64]
+
+
 def test_several_pins_are_told_apart() -> None:
     plan = small({"e": PAIRED % "tango"}, seeds=4)
     outcome = by_arm(plus=[1, 1, 0, 0], minus=[0, 0, 0, 1])
-    one = told(plan, outcome)
-    for number, seed in enumerate(one.grid.places(np.arange(len(one.pins)), "seed")):
-        one.pins[number] = int(seed) // 2
-    found: Any = analyse(plan, [PIN, "sha256:" + "1" * 64], flow_of(plan, outcome), one).record
+    cells = cells_under(plan, outcome, lambda slot: int(slot["seed"]) // 2)
+    found: Any = analyse(plan, PINS, flow_of(plan, outcome), cells).record
     assert [part["pin"][-1] for part in found["by_pin"]] == ["0", "1"]
     assert [part["effects"][0]["n"] for part in found["by_pin"]] == [2, 2]
     assert [(part["effects"][0]["b"], part["effects"][0]["c"]) for part in found["by_pin"]] == [(2, 0), (0, 1)]
     assert found["effects"][0]["n"] == 4
     assert analysed(plan, outcome).record["by_pin"] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "due"), [("complete_pairs", [(2, 2, 0), (1, 0, 1)]), ("failure", [(2, 2, 0), (2, 0, 1)])]
+)
+def test_under_each_pin_the_plans_own_rule_holds_and_a_failure_counts_once(rule: str, due: list[Any]) -> None:
+    """Of pin 1 one plus slot failed and one minus slot is missing; of pin 0 nothing is. (n, b, c) by hand."""
+    plan = small({"e": PAIRED % "tango"}, seeds=4, missing=rule, endings={"provider_error": "failure"})
+    outcome = by_arm(plus=[1, 1, "provider_error", 0], minus=[0, 0, 1, "harness_error"])
+    cells = cells_under(plan, outcome, lambda slot: int(slot["seed"]) // 2)
+    found: Any = analyse(plan, PINS, flow_of(plan, outcome), cells).record
+    rows = [part["effects"][0] for part in found["by_pin"]]
+    assert [(row["n"], row["b"], row["c"]) for row in rows] == due
+    assert [row["basis"][0]["filled"] for row in rows] == [0, due[1][0]]

@@ -68,9 +68,11 @@ def test_a_measure_that_the_judge_does_not_give_is_named_beside_those_that_it_gi
 
 GIVEN: dict[str, Json] = {
     "success": 1, "avoidable_stale": 0, "false_completion": 0, "stale": 0, "correction_latency": None,
-    "named_and_timed": {"structured": {"f1": 1}}, "named": {}, "extra_faults": {"rule": 2}, "input_tokens": 1,
-    "output_tokens": 1, "acts": 3,
+    "named_and_timed": {"structured": {"f1": 1}, "rule": None, "transcript": None},
+    "named": {"structured": None, "rule": None, "transcript": None},
+    "extra_faults": {"rule": 2, "structured": None, "transcript": 0}, "input_tokens": 1, "output_tokens": 1, "acts": 3,
 }  # fmt: skip
+NONE: dict[str, Json] = {"transcript": None, "structured": None, "rule": None}
 B0 = {"arm": "B", "family": "noise", "seed": 0}
 
 
@@ -78,10 +80,14 @@ B0 = {"arm": "B", "family": "noise", "seed": 0}
     ("name", "value", "found"),
     [
         ("named_and_timed", 1, "a value for each level of reader"),
-        ("named_and_timed", {"expert": {"f1": 1}}, "found the reading expert, due one of transcript, structured, rule"),
-        ("named_and_timed", {"rule": 1}, "a value for each fault"),
-        ("named_and_timed", {"rule": {"f1": 2}}, "due 0 or 1"),
-        ("extra_faults", {"rule": {"f1": 2}}, "due an integer"),
+        (
+            "named_and_timed",
+            NONE | {"expert": {"f1": 1}},
+            "found the reading expert, due one of transcript, structured, rule",
+        ),
+        ("named_and_timed", NONE | {"rule": 1}, "a value for each fault"),
+        ("named_and_timed", NONE | {"rule": {"f1": 2}}, "due 0 or 1"),
+        ("extra_faults", NONE | {"rule": {"f1": 2}}, "due an integer"),
     ],
 )
 def test_readings_and_units_have_their_shape(name: str, value: Json, found: str) -> None:
@@ -91,6 +97,37 @@ def test_readings_and_units_have_their_shape(name: str, value: Json, found: str)
 
 def test_no_unit_at_all_is_no_row() -> None:
     cells = Cells(house().spec)
-    cells.admit(B0, GIVEN | {"named": {"rule": None, "structured": {}}}, ended="final", acts=1, pin=0)
+    cells.admit(B0, GIVEN | {"named": NONE | {"structured": {}}}, ended="final", acts=1, pin=0)
     assert not len(cells.ragged("named", "rule").slot) and not len(cells.ragged("named", "structured").slot)
     assert cells.ragged("named_and_timed", "structured").value.all().tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("arm", "level", "due"),
+    [
+        ("B", "structured", True),
+        ("B", "transcript", True),
+        ("C", "rule", True),
+        ("C", "transcript", False),
+        ("A", "rule", False),
+    ],
+)
+def test_a_reading_that_the_plan_takes_in_the_arm_is_due_from_the_judge(arm: str, level: str, due: bool) -> None:
+    """v1 takes transcript in A and B, structured and rule in B, C and D; "does not apply" is null, never silence."""
+    cells, slot = Cells(house().spec), {**B0, "arm": arm}
+    given = {name: value for name, value in NONE.items() if name != level}
+    if due:
+        with pytest.raises(
+            MalformedError, match=f"found no {level}, a reader that the plan takes in arm {arm}"
+        ) as caught:
+            cells.admit(slot, GIVEN | {"named": given}, ended="final", acts=1, pin=0)
+        assert "'seed': 0" in caught.value.where and "named" in caught.value.where
+    else:
+        cells.admit(slot, GIVEN | {"named": given}, ended="final", acts=1, pin=0)
+
+
+def test_a_count_above_the_largest_that_the_plan_declares_is_refused() -> None:
+    plan = small({"e": PAIRED % "boot"}, metrics={"success": "{kind: count, better: lower, most: 15}"}, seeds=2)
+    Cells(plan.spec).admit(SLOT, {"success": 15}, ended="final", acts=1, pin=0)
+    with pytest.raises(MalformedError, match="found 16, and the plan says that it has at most 15"):
+        Cells(plan.spec).admit(SLOT, {"success": 16}, ended="final", acts=1, pin=0)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from sealkit.infer.analysis import Analysis
-from tests.infer.told import EXCLUDED, MISSING, PAIRED, analysed, by_arm, found_in, numbers_in, reason_in, small
+from sealkit.infer.cells import FAILED
+from sealkit.infer.estimate import Estimated, estimate
+from sealkit.infer.standins import Rule
+from sealkit.infer.stats.results import NotEstimable
+from sealkit.wire.errors import UsageError
+from tests.infer.told import EXCLUDED, MISSING, PAIRED, analysed, by_arm, found_in, numbers_in, reason_in, small, told
 
 SINGLE = "{of: {arm: plus}, population: all, method: %s}"
 LOWER = {"success": "{kind: binary, better: lower}"}
@@ -46,19 +52,65 @@ def test_one_arm_alone(rule: str, x: int, n: int) -> None:
     assert (found["x"], found["n"]) == (x, n)
 
 
-def test_a_count_has_no_worst_value_and_says_so() -> None:
-    for rule in ("failure", "worst_case"):
-        plan = small({"e": PAIRED % "boot"}, metrics=COUNT, seeds=3, missing=rule)
-        assert reason_in(plan, by_arm(plus=[1, 2, MISSING], minus=[3, 3, 3])) == (
-            "1 slot without an outcome, and success has no worst value"
-        )
+@pytest.mark.parametrize(
+    ("rule", "says"), [("failure", "1 slot counted as failure"), ("worst_case", "1 slot without an outcome")]
+)
+def test_a_count_has_no_worst_value_and_says_so(rule: Rule, says: str) -> None:
+    """No plan with such a rule can be sealed; the engine does not rely on it."""
+    cells = told(small({"e": PAIRED % "boot"}, metrics=COUNT, seeds=3), by_arm(plus=[1, 2, MISSING], minus=[3, 3, 3]))
+    found = estimate(cells, "e", "success", rule=rule).estimate
+    assert found == NotEstimable(f"{says}, and success has no worst value")
+
+
+# The plus side has 1, 2 and a failure without an episode, the minus side 3, 3, 3.
+FAILING = by_arm(plus=[1, 2, "provider_error"], minus=[3, 3, 3])
+
+
+@pytest.mark.parametrize("rule", ["complete_pairs", "failure", "worst_case"])
+def test_a_failure_is_never_dropped_it_counts_as_the_most_that_the_plan_declares(rule: str) -> None:
+    """Left out, the arm that fails would look better: 1.5 fewer. With its failure at 15 it is (2 + 1 - 12)/3 = -3."""
+    most = {"success": "{kind: count, better: lower, most: 15}"}
+    plan = small({"e": PAIRED % "boot"}, metrics=most, seeds=3, missing=rule, endings={"provider_error": "failure"})
+    found = found_in(plan, FAILING)
+    assert (numbers_in(plan, FAILING)["estimate"], found.basis[0].filled, found.basis[0].n) == (-3, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [({"endings": {"provider_error": "failure"}}, "endings.provider_error"), ({"missing": "failure"}, "missing")],
+)
+def test_a_ruling_on_failures_that_have_no_value_is_refused_before_the_seal(options: Any, key: str) -> None:
+    says = rf"sample.{key} a slot without an episode counts as a failure, and success has no worst value; .*most: 15"
+    with pytest.raises(UsageError, match=says):
+        small({"e": PAIRED % "boot"}, metrics=COUNT, seeds=3, **options)
+    small({"e": PAIRED % "boot"}, metrics={"success": COUNT["success"][:-1] + ", most: 15}"}, seeds=3, **options)
+
+
+def test_a_failure_that_has_no_value_is_not_estimable_also_under_complete_pairs() -> None:
+    cells = told(small({"e": PAIRED % "boot"}, metrics=COUNT, seeds=3), by_arm(plus=[1, 2, MISSING], minus=[3, 3, 3]))
+    cells.states[cells.grid.number({"arm": "plus", "family": "x", "seed": 2})] = FAILED
+    found = estimate(cells, "e", "success", rule="complete_pairs").estimate
+    assert found == NotEstimable("1 slot counted as failure, and success has no worst value")
+
+
+def test_a_failure_that_the_plan_leaves_out_is_counted_as_left_out() -> None:
+    left_out = {"success": "{kind: duration, better: lower, censored: {kind: left_out}}"}
+    plan = small({"e": PAIRED % "boot"}, metrics=left_out, seeds=3, endings={"provider_error": "failure"})
+    (basis,) = found_in(plan, FAILING).basis
+    assert (basis.planned, basis.absent, basis.left_out, basis.n) == (3, 1, 1, 2)
+
+
+def test_what_a_duration_stands_at_in_the_worst_case_is_the_most_that_it_can_be() -> None:
+    capped = {"success": "{kind: duration, better: lower, most: 15, censored: {kind: left_out}}"}
+    plan = small({"e": PAIRED % "boot"}, metrics=capped, seeds=2, missing="worst_case")
+    assert numbers_in(plan, by_arm(plus=[MISSING, 5], minus=[5, 5]))["estimate"] == -5
 
 
 def test_where_only_the_best_count_is_due_the_worst_case_has_a_number() -> None:
     """A missing minus side stands at its best, which for a count that is better lower is 0."""
-    plan = small({"e": PAIRED % "boot"}, metrics=COUNT, seeds=3, missing="worst_case")
-    found = numbers_in(plan, by_arm(plus=[1, 2, 3], minus=[3, 3, MISSING]))
-    assert found["estimate"] == 0  # (2 + 1 - 3)/3
+    cells = told(small({"e": PAIRED % "boot"}, metrics=COUNT, seeds=3), by_arm(plus=[1, 2, 3], minus=[3, 3, MISSING]))
+    found = estimate(cells, "e", "success", rule="worst_case").estimate
+    assert isinstance(found, Estimated) and found.fields["estimate"] == 0  # (2 + 1 - 3)/3
 
 
 def test_a_duration_that_failed_did_not_end() -> None:
@@ -122,10 +174,10 @@ def test_bounds_stand_beside_a_verdict_that_the_missing_could_turn() -> None:
     assert (row["n"], row["estimate"]) == (16, "0.500000000000")
     assert (row["bounds"]["worst"]["n"], row["bounds"]["worst"]["estimate"]) == (20, "0.400000000000")
     assert row["bounds"]["best"]["estimate"] == "0.600000000000"
-    assert (verdict["verdict"], verdict["if_worst"], verdict["if_best"]) == ("shown", "shown", "shown")
+    assert (verdict["verdict"], verdict["if_worst"], verdict["if_best"]) == ("supported", "supported", "supported")
     row, verdict = record(analysed(plan, by_arm(plus=[1] * 6 + [0] * 8 + [EXCLUDED] * 6, minus=[0] * 15 + [1] * 5)))
     assert row["bounds"]["worst"]["c"] == 5
-    assert (verdict["verdict"], verdict["if_worst"], verdict["if_best"]) == ("shown", "not_shown", "shown")
+    assert (verdict["verdict"], verdict["if_worst"], verdict["if_best"]) == ("supported", "not_shown", "supported")
 
 
 @pytest.mark.parametrize("rule", ["complete_pairs", "failure", "worst_case"])
@@ -147,7 +199,7 @@ def test_a_bound_that_a_count_does_not_have_is_said_not_made_up() -> None:
     row, verdict = record(analysed(plan, by_arm(plus=[1, 2, MISSING], minus=[3, 3, 3])))
     assert row["bounds"]["worst"] == {"not_estimable": "1 slot without an outcome, and success has no worst value"}
     assert row["bounds"]["best"]["estimate"] == "2.000000000000"  # 0 for the missing one
-    assert (verdict["verdict"], verdict["if_worst"], verdict["if_best"]) == ("shown", "not_estimable", "shown")
+    assert (verdict["verdict"], verdict["if_worst"], verdict["if_best"]) == ("supported", "not_estimable", "supported")
 
 
 def test_units_of_an_episode_that_is_not_there_are_not_known() -> None:
@@ -167,6 +219,10 @@ def test_units_of_an_episode_that_is_not_there_are_not_known() -> None:
     assert "nothing says how many of fault" in row["bounds"]["worst"]["not_estimable"]
     failing = small({"e": effect}, metrics=metrics, seeds=3, missing="failure")
     assert "nothing says how many of fault" in reason_in(failing, outcome)
+    ending = small({"e": effect}, metrics=metrics, seeds=3, endings={"provider_error": "failure"})
+    assert "nothing says how many of fault" in reason_in(
+        ending, lambda slot: "provider_error" if outcome(slot) == MISSING else outcome(slot)
+    )
 
 
 def test_the_worst_case_of_a_difference_is_worst_for_the_whole_of_it() -> None:

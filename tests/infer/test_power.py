@@ -42,7 +42,7 @@ def test_a_rule_on_one_arm_has_a_binomial_chance(k: int, x: str) -> None:
     plan = small({"e": SINGLE % "wilson"}, hypotheses={"H": ("success", f"e.x >= {k}")})
     (found,) = powers(plan, f"e=x:{x}")
     assert found.way == "exact"
-    assert chances(found)["shown"] == pytest.approx(binom.sf(k - 1, 10, float(x)), abs=1e-12)
+    assert chances(found)["supported"] == pytest.approx(binom.sf(k - 1, 10, float(x)), abs=1e-12)
     assert sum(chance.chance for chance in found.chances) == 1
 
 
@@ -58,7 +58,10 @@ def test_a_rule_on_signs_has_a_trinomial_chance() -> None:
     plan = small({"e": PAIRED % "tango"}, hypotheses={"H": ("success", "e.b > e.c")})
     (found,) = powers(plan, "e=b:0.3,c:0.1")
     assert found.way == "exact"
-    assert chances(found) == {"shown": pytest.approx(due, abs=1e-12), "not_shown": pytest.approx(1 - due, abs=1e-12)}
+    assert chances(found) == {
+        "supported": pytest.approx(due, abs=1e-12),
+        "not_shown": pytest.approx(1 - due, abs=1e-12),
+    }
 
 
 @pytest.mark.parametrize("method", ["tango", "boot", "law", "exact"])
@@ -74,9 +77,9 @@ def test_the_plans_own_interval_rules(method: str) -> None:
             if interval.lower > 0:  # type: ignore[union-attr]
                 due += comb(6, b) * comb(6 - b, c) * 0.5**b * 0.1**c * 0.4 ** (6 - b - c)
     if method == "tango":
-        assert chances(found)["shown"] == pytest.approx(due, abs=1e-12)
+        assert chances(found)["supported"] == pytest.approx(due, abs=1e-12)
     else:
-        assert 0 < chances(found)["shown"] < 1
+        assert 0 < chances(found)["supported"] < 1
 
 
 def test_a_metric_that_is_better_low_is_turned_round() -> None:
@@ -88,7 +91,7 @@ def test_a_metric_that_is_better_low_is_turned_round() -> None:
     single = small({"e": SINGLE % "wilson"}, metrics={"success": "{kind: binary, better: lower}"},
                    hypotheses={"H": ("success", "e.x >= 9")})  # fmt: skip
     (found,) = powers(single, "e=x:0.9")
-    assert chances(found)["shown"] == pytest.approx(binom.sf(8, 10, 0.9), abs=1e-12)
+    assert chances(found)["supported"] == pytest.approx(binom.sf(8, 10, 0.9), abs=1e-12)
 
 
 def test_effects_on_other_episodes_are_multiplied() -> None:
@@ -100,7 +103,7 @@ def test_effects_on_other_episodes_are_multiplied() -> None:
                  hypotheses={"H": ("success", "one.x >= 8 && two.x >= 5")})  # fmt: skip
     (found,) = powers(plan, "one=x:0.8", "two=x:0.5")
     assert found.way == "exact"
-    assert chances(found)["shown"] == pytest.approx(binom.sf(7, 10, 0.8) * binom.sf(4, 10, 0.5), abs=1e-12)
+    assert chances(found)["supported"] == pytest.approx(binom.sf(7, 10, 0.8) * binom.sf(4, 10, 0.5), abs=1e-12)
 
 
 # --- simulated: against what is known ------------------------------------------------------------
@@ -121,7 +124,7 @@ def test_both_ways_agree(statement: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(power_module, "MOST_STATES", 0)
     (drawn,) = powers(plan, statement, simulations=4000)
     assert (exact.way, drawn.way) == ("exact", "simulated")
-    assert inside(drawn, "shown", chances(exact)["shown"])
+    assert inside(drawn, "supported", chances(exact)["supported"])
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
@@ -135,8 +138,8 @@ def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
 def test_a_mean_difference_of_nothing_is_rarely_shown_and_a_large_one_always() -> None:
     plan = small({"e": PAIRED % "boot"}, metrics={"steps": "{kind: count, better: lower}"}, seeds=20)
     (nothing,), (much,) = (powers(plan, f"e=mean:{mean},sd:1", simulations=100) for mean in (0, 3))
-    assert chances(nothing)["shown"] < 0.1
-    assert chances(much)["shown"] == 1
+    assert chances(nothing)["supported"] < 0.1
+    assert chances(much)["supported"] == 1
 
 
 def chained(d_c: str = "b:0.3,c:0.1,both:0.3", c_a: str = "b:0.2,c:0.1") -> tuple[Plan, tuple[str, str]]:
@@ -171,9 +174,9 @@ def test_arms_that_two_effects_share_are_drawn_once() -> None:
         sums = after
     due = sum(weight for (x, y), weight in sums.items() if x > 0 and y > 0)
     apart = sum(w for (x, _), w in sums.items() if x > 0) * sum(w for (_, y), w in sums.items() if y > 0)
-    assert inside(found, "shown", due)
+    assert inside(found, "supported", due)
     # The shared arm matters: what one effect gains, the other loses.
-    assert abs(chances(found)["shown"] - due) < abs(apart - due) / 2
+    assert abs(chances(found)["supported"] - due) < abs(apart - due) / 2
 
 
 @settings(max_examples=15, deadline=None)
@@ -258,14 +261,14 @@ def test_corrected_p_values_and_differences_are_ruled_on() -> None:
     plan = small(effects, arms=("A", "C", "D"), multiplicity=family, hypotheses=rules, seeds=20)
     corrected, difference = powers(plan, "dc=b:0.9,c:0,both:0", "ca=b:0,c:0", simulations=100)
     assert (corrected.way, difference.way) == ("simulated", "simulated")
-    assert chances(corrected)["shown"] == 1  # 14 or more of 14 discordant pairs, doubled by Holm
-    assert chances(difference)["shown"] == 1
+    assert chances(corrected)["supported"] == 1  # 14 or more of 14 discordant pairs, doubled by Holm
+    assert chances(difference)["supported"] == 1
 
 
 def test_a_design_that_cannot_be_estimated_says_so() -> None:
     plan = small({"e": PAIRED % "boot"}, seeds=1)
     (found,) = powers(plan, "e=b:0.5,c:0.1")
-    assert chances(found) == {"shown": 0, "not_shown": 0, "not_estimable": 1}
+    assert chances(found) == {"supported": 0, "not_shown": 0, "not_estimable": 1}
 
 
 # --- what cannot be supposed ---------------------------------------------------------------------

@@ -81,7 +81,7 @@ def test_noninferiority_of_contact_lenses() -> None:
     (row,) = analysis.record["effects"]  # type: ignore[misc]
     assert rounded(Decimal(row["lower"]), 3) == Decimal("-0.096")
     assert rounded(Decimal(row["margin_test"]["p"]), 3) == Decimal("0.044")
-    assert analysis.verdicts[0].verdict == "shown"
+    assert analysis.verdicts[0].verdict == "supported"
 
 
 def test_sign_flips_of_darwins_maize() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from sealkit.plan.slots import Slot
+from sealkit.wire.errors import UsageError
 from tests.infer.told import MISSING, PAIRED, Outcome, Teller, analysed, pairs_of, small
 
 
@@ -132,3 +135,17 @@ def test_a_split_by_what_an_effect_fixes_splits_nothing() -> None:
     )
     (row,) = rows(plan, lambda slot: {"success": int(slot["family"] == "x")})
     assert (row["split"], row["estimate"]) == ({}, "1.000000000000")
+
+
+def test_a_test_of_a_ratio_of_sums_is_refused_before_the_seal() -> None:
+    metrics = {
+        "success": "{kind: ratio, of: tokens, over: acts, better: lower}",
+        "tokens": "{kind: count, better: lower}", "acts": "{kind: count, better: lower}",
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="sign_flip needs a difference in every pair, and success is a ratio of sums"):
+        small(
+            {"e": PAIRED[:-1] % "boot" + ", metric: success}"},
+            metrics=metrics,
+            reported="[{test: sign_flip, effects: [e], metrics: [success]}]",
+            hypotheses={"h": ("", "e.lower > 0")},
+        )

@@ -9,6 +9,7 @@ import pytest
 
 from sealkit.cli.analyse import caveats
 from sealkit.infer import robustness
+from sealkit.publish.parts import verdict_lines
 from tests.infer.told import METHODS, PAIRED, Teller, analysed, by_arm, pairs_of, small
 
 BOOT = {"boot10": "{kind: paired_bootstrap_percentile, level: 0.95, resamples: 10000, seed: %d}"}
@@ -39,28 +40,28 @@ def test_9_3_32_the_seed_decides_and_it_is_said() -> None:
     }
     assert verdict["verdict"] == "not_shown"
     assert verdict["robustness"] == {
-        "seeds_tried": 60, "seeds_same": 16, "seed_decides": True, "exact_law": "shown", "tango": "not_shown",
+        "seeds_tried": 60, "seeds_same": 16, "seed_decides": True, "seeds_untried": None, "exact_law": "supported", "tango": "not_shown",
     }  # fmt: skip
 
 
 def test_9_3_32_is_told_to_the_one_who_types_analyse() -> None:
     assert list(caveats(analysed(seeded(0), pairs_of(32, 9, 3)))) == [
         "h: the bootstrap's seed decides: 16 of 60 seeds say not_shown",
-        "h: the exact bootstrap law says shown",
+        "h: the exact bootstrap law says supported",
         "h: Tango's interval says not_shown",
     ]
 
 
 def test_9_3_32_under_another_seed_the_ruling_is_the_other_one() -> None:
     row, verdict = rows(seeded(1), pairs_of(32, 9, 3))
-    assert (row["lower"], verdict["verdict"]) == ("0.000000000000", "shown")
+    assert (row["lower"], verdict["verdict"]) == ("0.000000000000", "supported")
     assert (verdict["robustness"]["seeds_same"], verdict["robustness"]["seed_decides"]) == (44, True)
 
 
 def test_a_clear_case_owes_nothing_to_the_seed() -> None:
     _, verdict = rows(seeded(0), pairs_of(32, 20, 1))
     assert verdict["robustness"] == {
-        "seeds_tried": 60, "seeds_same": 60, "seed_decides": False, "exact_law": "shown", "tango": "shown",
+        "seeds_tried": 60, "seeds_same": 60, "seed_decides": False, "seeds_untried": None, "exact_law": "supported", "tango": "supported",
     }  # fmt: skip
 
 
@@ -69,7 +70,9 @@ def test_a_method_without_a_seed_has_no_seeds_to_try() -> None:
     row, verdict = rows(plan, pairs_of(32, 9, 3))
     assert row["robustness"]["seeds"] is None
     assert row["robustness"]["tango"] == {"lower": row["lower"], "upper": row["upper"]}
-    assert (verdict["robustness"]["seeds_tried"], verdict["robustness"]["seed_decides"]) == (0, False)
+    assert (verdict["robustness"]["seeds_tried"], verdict["robustness"]["seed_decides"]) == (0, None)
+    assert verdict["robustness"]["seeds_untried"] == "no method of this verdict has a seed"
+    assert not any("seed" in line for line in caveats(analysed(plan, pairs_of(32, 9, 3))))
 
 
 def test_one_arm_that_is_resampled_has_seeds_and_a_law_too() -> None:
@@ -90,14 +93,20 @@ def test_counts_have_an_exact_law_and_no_tango() -> None:
     plan = small({"e": PAIRED % "boot"}, metrics={"success": "{kind: count, better: lower}"}, seeds=9)
     row, verdict = rows(plan, by_arm(plus=[1, 0, 1] * 3, minus=[3, 0, 2] * 3))
     assert row["robustness"]["exact_law"] is not None and row["robustness"]["tango"] is None
-    assert verdict["robustness"]["tango"] is None and verdict["robustness"]["exact_law"] == "shown"
+    assert verdict["robustness"]["tango"] is None and verdict["robustness"]["exact_law"] == "supported"
 
 
 def test_a_sample_too_large_to_draw_again_is_left_to_the_exact_law(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robustness, "MOST_DRAWS", 10)
-    row, verdict = rows(small({"e": PAIRED % "boot"}, seeds=32), pairs_of(32, 9, 3))
+    plan = small({"e": PAIRED % "boot"}, seeds=32)
+    row, verdict = rows(plan, pairs_of(32, 9, 3))
     assert row["robustness"]["seeds"] == {"tried": 0, "same_lower": 0, "same_upper": 0, "same_limits": 0}
-    assert verdict["robustness"]["seed_decides"] is False and verdict["robustness"]["exact_law"] is not None
+    assert verdict["robustness"]["seed_decides"] is None and verdict["robustness"]["exact_law"] is not None
+    why = "e is too large to be drawn again from 60 seeds, or has no limits under some of them"
+    assert verdict["robustness"]["seeds_untried"] == why
+    assert f"No other bootstrap seed was tried: {why}." in verdict_lines(verdict)
+    told = list(caveats(analysed(plan, pairs_of(32, 9, 3))))
+    assert f"e-success: whether the bootstrap's seed decides is not known: {why}" in told
 
 
 def test_each_seed_is_used_for_every_effect_of_a_verdict_at_once() -> None:

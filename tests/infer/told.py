@@ -150,7 +150,9 @@ def _hypotheses(hypotheses: Mapping[str, tuple[str, str]]) -> str:
     lines = []
     for name, (metric, rule) in hypotheses.items():
         about = f"    metric: {metric}\n" if metric else ""
-        lines.append(f'  {name}:\n    says: so it is\n{about}    verdict: {{shown: "{rule}", otherwise: not_shown}}\n')
+        lines.append(
+            f'  {name}:\n    says: so it is\n{about}    verdict: {{supported: "{rule}", otherwise: not_shown}}\n'
+        )
     return "".join(lines)
 
 
@@ -165,9 +167,9 @@ def told(plan: Plan, outcome: Teller, *, order: Callable[[list[Slot]], Iterable[
         if isinstance(found, Mapping):
             cells.admit(slot, found, ended="final", acts=9, pin=0)
         elif found == EXCLUDED:
-            cells.set_aside(slot)
+            cells.set_aside(slot, pin=0)
         elif found != MISSING:
-            cells.fail(slot, found)
+            cells.fail(slot, found, pin=0)
     return cells
 
 

@@ -117,10 +117,10 @@ def synthetic() -> Any:
                        amendment(2, after=True, reason="hypothesis E had the wrong sign")],
         "after_amendments": {
             "sensitivity": {"effects": copy.deepcopy(record["effects"][:1]), "verdicts": [
-                {"hypothesis": "E", "metric": None, "verdict": "shown", "why": ""}]},
-            "at_look": [{"hypothesis": "E", "metric": None, "verdict": "shown"}],
-            "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "shown"},
-                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "shown"}],
+                {"hypothesis": "E", "metric": None, "verdict": "supported", "why": ""}]},
+            "at_look": [{"hypothesis": "E", "metric": None, "verdict": "supported"}],
+            "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"},
+                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
             "earlier": [{"hypothesis": "E0", "metric": "success", "says": "plus does worse", "descriptive": False,
                          "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}]},
         "withdrawn": {"it-is-withheld": "the world does not stand for what we said it does"},

@@ -128,7 +128,9 @@ def test_a_claim_and_a_hypothesis_that_are_dropped_after_the_look_stay_listed(
     assert rows == [("it-succeeds", "exploratory"), ("it-does", "withheld")]
     dropped = document["claims"][1]
     assert dropped["text"] == "The oracle succeeded." and dropped["needs"][0]["found"] == "supported"
-    assert dropped["why"].startswith("amendment 1, after the first look, dropped or reworded it; here as made under pin")
+    assert dropped["why"].startswith(
+        "amendment 1, after the first look, dropped or reworded it; here as made under pin"
+    )
     (row,) = document["after_amendments"]["earlier"]
     assert (row["hypothesis"], row["verdict"], row["now"], row["amendment"]) == ("tracker", "supported", None, 1)
     asked = {verdict["hypothesis"] for verdict in document["analysis"]["verdicts"]}
@@ -159,7 +161,9 @@ def test_a_rule_changed_after_the_look_is_told_with_the_verdict_of_the_old_one(s
     assert [claim["status"] for claim in document["claims"]] == ["exploratory"]
 
 
-def test_an_arm_dropped_after_the_look_is_still_ruled_on_as_it_was_asked(study: Path, tmp_path: Path, state: Path) -> None:
+def test_an_arm_dropped_after_the_look_is_still_ruled_on_as_it_was_asked(
+    study: Path, tmp_path: Path, state: Path
+) -> None:
     plan = study / PLAN
     plan.write_text(plan_text(Part(("oracle",), ("delayed_update",), 2)))
     document, folder = again(study)
@@ -191,7 +195,9 @@ def test_a_gate_dropped_after_the_look_is_decided_all_the_same(study: Path) -> N
     assert found.code == 1
     shut = [gate for gate in read(found.out)["gates"] if not gate["open"]]
     assert [gate["gate"] for gate in shut] == ["rights_documented"]
-    assert shut[0]["evidence"].endswith("amendment 1, after the first look, left this gate out: it is decided all the same")
+    assert shut[0]["evidence"].endswith(
+        "amendment 1, after the first look, left this gate out: it is decided all the same"
+    )
 
 
 def test_a_gate_that_came_after_the_look_is_decided_too(study: Path) -> None:

@@ -32,7 +32,7 @@ def test_results_that_do_not_follow_are_refused(published: Path, state: Path, mo
 def test_admissions_that_the_journal_misstates_are_refused(
     published: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sealkit.cli.verify.arm_counts", lambda arms: {})
+    monkeypatch.setattr("sealkit.publish.review.arm_counts", lambda arms: {})
     outcome = call("verify", "--replay=unsafe", cwd=published)
     assert outcome.code == 1 and "are not those that the journal records" in outcome.err
 

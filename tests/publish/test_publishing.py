@@ -88,7 +88,9 @@ def test_two_publications_that_race_make_one_edition(study: Path, published_once
     codes = sorted(code for _, _, code in outcomes)
     assert codes in ([0, 0], [0, 2]), outcomes  # one after the other, or one refused
     assert editions(study) == editions(published_once)
-    events = [json.loads(line)["event"] for line in (study / "receipts" / ID / "journal.jsonl").read_bytes().splitlines()]
+    events = [
+        json.loads(line)["event"] for line in (study / "receipts" / ID / "journal.jsonl").read_bytes().splitlines()
+    ]
     assert sum(event["kind"] == "published" for event in events) == 1
 
 

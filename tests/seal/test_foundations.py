@@ -57,7 +57,7 @@ def test_a_claim_stands_on_what_its_rules_read() -> None:
 
 def test_a_difference_stands_on_both_of_its_effects_and_a_ratio_on_both_of_its_metrics() -> None:
     need = "{hypothesis: gate, verdict: [supported]}"
-    data = EVERYTHING.replace(need.encode(), b"{hypothesis: rest, verdict: [many]}", 1)
+    data = EVERYTHING.replace(need.encode(), b"{hypothesis: rest, verdict: [supported]}", 1)
     found = {f"{section}.{name}" for section, name in foundations(plan(data).spec, "own-helps") if name}
     assert {
         "effects.change",

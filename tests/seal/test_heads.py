@@ -64,7 +64,9 @@ def test_a_line_that_was_touched_is_refused_by_number(known: KnownHeads) -> None
     md5, never = raw.replace(b"sha256:", b"md5:"), raw.replace(b"2026", b"never")
     for touched in (raw + b"x\n", raw + md5, raw + never, raw + raw[:-1]):
         known.path.write_bytes(touched)
-        with pytest.raises(HarnessError, match=r"known_heads:2: .*; move .*known_heads aside; this machine then begins"):
+        with pytest.raises(
+            HarnessError, match=r"known_heads:2: .*; move .*known_heads aside; this machine then begins"
+        ):
             known.recall(OTHER)
 
 

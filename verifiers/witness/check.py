@@ -9,7 +9,7 @@ from sealkit.wire.verdict import Verdict
 
 from .faults import Faults
 from .follow import step
-from .identity import Chain, check_identity
+from .identity import check_identity
 from .receipts import check_receipts
 from .returns import check_return
 from .settle import settle
@@ -26,7 +26,7 @@ def check(trusted: Trusted, episode: bytes) -> Verdict:
     except MalformedError as error:
         faults.add("evidence", "episode", str(error), "one canonical line of sealkit/episode/v1")
         return faults.verdict()
-    chain = check_identity(trusted, study, record, episode, faults)
+    trace = check_identity(trusted, study, record, episode, faults)
     if faults:
         return faults.verdict()
     if record.genesis != study.root:
@@ -40,11 +40,11 @@ def check(trusted: Trusted, episode: bytes) -> Verdict:
         return faults.verdict()
     irregular = settle(walk, record)
     check_receipts(walk, record.receipts, len(record.acts) - 1, irregular)
-    _check_closing(walk, trusted, record, chain)
+    _check_closing(walk, trusted, record, trace)
     return faults.verdict()
 
 
-def _check_closing(walk: Walk, trusted: Trusted, record: Episode, chain: Chain) -> None:
+def _check_closing(walk: Walk, trusted: Trusted, record: Episode, trace: str) -> None:
     """What the judge was given is the end of this trace, and it is the sealed judge."""
     closing, faults = record.closing, walk.faults
     if closing.counts.notices != walk.notices:
@@ -53,6 +53,6 @@ def _check_closing(walk: Walk, trusted: Trusted, record: Episode, chain: Chain) 
         faults.add("judgment", "closing.root", closing.root, walk.root)
     if closing.judge != trusted.judge:
         faults.add("judgment", "closing.judge", closing.judge, trusted.judge)
-    judged = digest_record(Judged(scenario=walk.study.digest, trace=chain.last, root=walk.root))
+    judged = digest_record(Judged(scenario=walk.study.digest, trace=trace, root=walk.root))
     if closing.judged != judged:
         faults.add("judgment", "closing.judged", closing.judged, judged)

@@ -6,8 +6,6 @@ they claim to be say nothing about the world.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sealkit.wire.canon import digest_record
 from sealkit.wire.digest import is_digest
 from sealkit.wire.records import Episode, Receipt, Start, Trusted
@@ -17,16 +15,11 @@ from .faults import Faults
 from .study import Study
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """The two ends of the trace: the digest of its start and that of its last act."""
+def check_identity(trusted: Trusted, study: Study, episode: Episode, line: bytes, faults: Faults) -> str:
+    """The digest of the last act, which ends the chain.
 
-    start: str
-    last: str
-
-
-def check_identity(trusted: Trusted, study: Study, episode: Episode, line: bytes, faults: Faults) -> Chain:
-    """The ends of the chain; every contradiction in identity, chain and completeness goes to `faults`."""
+    Every contradiction in identity, chain and completeness goes to `faults`.
+    """
     closing = episode.closing
     for name, found, due in (
         ("pin", episode.pin, trusted.pin),
@@ -42,7 +35,7 @@ def check_identity(trusted: Trusted, study: Study, episode: Episode, line: bytes
     _check_receipts(study, episode, start, faults)
     _check_counts(episode, faults)
     _check_end(study, episode, faults)
-    return Chain(start=start, last=last)
+    return last
 
 
 def _check_chain(episode: Episode, prev: str, faults: Faults) -> str:

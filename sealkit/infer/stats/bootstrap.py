@@ -13,7 +13,7 @@ Data that equal their own mirror image (`units.arrange`) count every effect with
 
 >>> from sealkit.infer.stats.design import pairs
 >>> design = pairs([1] * 9 + [-1] * 3 + [0] * 20)
->>> for seed in (0, 1):  # here the seed decides whether the interval reaches below 0: see `law` and `seeds`
+>>> for seed in (0, 1):  # here the seed decides whether the interval reaches below 0: see `law`
 ...     found = percentile_bootstrap(design, level=Decimal("0.95"), resamples=10_000, seed=seed)
 ...     print(f"{found.estimate:.5f}, {found.lower:.5f} to {found.upper:.5f}")
 0.18750, -0.03125 to 0.37500

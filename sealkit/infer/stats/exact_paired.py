@@ -1,14 +1,18 @@
-"""The exact unconditional interval of a paired difference of proportions.
+"""The unconditional score interval of a paired difference of proportions, its chances from the exact trinomial law.
 
 A difference D is refused from below if P(T >= t) <= (1 - level)/2 whatever the rate of "second only" is, where T is
 Tango's score at D and t its value for the data; the lower limit is the least D that is not refused, the upper limit the
-same with the arms swapped. So the interval covers at least `level` whatever the true rates are (Hsueh, Liu and Chen,
-Biometrics 2001, 57:478, for the test; Chan and Zhang, Biometrics 1999, 55:1202, for turning such a test into an
+same with the arms swapped. An interval so defined covers at least `level` whatever the true rates are (Hsueh, Liu and
+Chen, Biometrics 2001, 57:478, for the test; Chan and Zhang, Biometrics 1999, 55:1202, for turning such a test into an
 interval).
 
-For each c, T >= t means b >= some least b, so that the chance is a sum of n + 1 binomial tails. It is maximised over
-the rate on 129 points and, where that comes close to the tail, twice again between the neighbours of the best of them.
-Differences are tried from -1 upward in steps of 1/64 and then by bisection: the chance need not rise everywhere.
+What is computed is that definition on a grid. For each c, T >= t means b >= some least b, so that the chance at one
+rate is a sum of n + 1 binomial tails, in floats. "Whatever the rate" is the largest of 129 rates and, where that comes
+close to the tail, of 129 more between the neighbours of the best of them, twice; a peak between grid points away from
+the best is not seen. "The least D" is the end of the first step of 1/64, from -1 upward, whose far end is not refused,
+found by bisection inside that step: a stretch shorter than a step that is not refused, below it, would not be seen. So
+"exact" is said of the law and of the guarantee of the definition, not of the search; tests compare the limits with a
+finer search by brute force, and enumerate what is covered, for small n.
 
 >>> found = exact_difference(PairedCounts(n=32, b=9, c=3), level=Decimal("0.95"))
 >>> f"{found.estimate:.4f}, {found.lower:.4f} to {found.upper:.4f}"

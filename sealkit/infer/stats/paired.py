@@ -19,7 +19,6 @@ The estimate is (b - c)/n; swapping the arms turns every limit and estimate into
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -54,11 +53,6 @@ class PairedCounts:
     def difference(self) -> Fraction:
         """(b - c)/n, for n > 0."""
         return Fraction(self.b - self.c, self.n)
-
-
-def count_pairs(pairs: Sequence[tuple[bool, bool]]) -> PairedCounts:
-    """The counts of (first arm, second arm) outcomes."""
-    return PairedCounts(len(pairs), sum(x and not y for x, y in pairs), sum(y and not x for x, y in pairs))
 
 
 # --- McNemar -----------------------------------------------------------------------------------------

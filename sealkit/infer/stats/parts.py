@@ -8,7 +8,7 @@ groups without weights only keep apart what is resampled, and their sums are add
 >>> one = weighted([(Fraction(1, 4), [(3, 4), (0, 2)]), (Fraction(3, 4), [(1, 1)])])  # 1/4 of 3 in 6, 3/4 of 1 in 1
 >>> one.observed()
 Fraction(7, 8)
->>> two = difference([[(1, 1, 0, 1), (0, 1, 0, 1)], [(0, 0, 1, 1)]])  # 1 of 2 for it, 1 of 3 against it
+>>> two = difference([[(1, 1, 0, 1), (0, 1, 0, 1)], [(0, 0, 1, 1)]], over=1)  # 1 of 2 for it, 1 of 3 against it
 >>> two.observed()
 Fraction(1, 6)
 """
@@ -74,10 +74,12 @@ def weighted(strata: Sequence[tuple[Fraction, Sequence[Unit]]]) -> Design | NotE
     return Design("stratified", drawn, kind, effect_of)
 
 
-def difference(groups: Sequence[Sequence[Unit]]) -> Design | NotEstimable:
-    """The ratios for the effect minus those against it; units of each group are resampled among themselves.
+def difference(groups: Sequence[Sequence[Unit]], *, over: int) -> Design | NotEstimable:
+    """The ratios for the effect minus those against it, over `over`; units of a group are resampled among themselves.
 
-    A unit that takes no part in a ratio has 0, 0 there. Groups that are empty are left out.
+    A unit that takes no part in a ratio has 0, 0 there; a ratio that is there only so that both halves are equally long
+    has 0, 1 in every unit. Weights of ratios are in their numerators, and `over` is what these were brought to. Groups
+    that are empty are left out.
     """
     filled = [tuple(units) for units in groups if units]
     if not filled:
@@ -85,7 +87,7 @@ def difference(groups: Sequence[Sequence[Unit]]) -> Design | NotEstimable:
 
     def effect(sums: Sequence[Unit]) -> Ratio:
         total = tuple(map(sum, zip(*sums, strict=True)))
-        return (0, 0) if 0 in total[1::2] else _sum_of_ratios(total).as_integer_ratio()
+        return (0, 0) if 0 in total[1::2] else (_sum_of_ratios(total) / over).as_integer_ratio()
 
     strata = tuple(Stratum(Fraction(1), units) for units in filled)
     return Design("difference", strata, HALVES, lambda _: effect)

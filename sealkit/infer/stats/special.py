@@ -31,13 +31,6 @@ def _limits(x: int, n: int, level: float, method: str) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def binomial_at_most(k: int, n: int, p: float) -> float:
-    """P(X <= k) for X binomial(n, p) (scipy.stats.binom)."""
-    from scipy.stats import binom
-
-    return float(binom.cdf(k, n, p))
-
-
 def binomial_at_least(k: Numbers, n: Numbers, p: Numbers) -> Numbers:
     """P(X >= k) for X binomial(n, p), element by element (scipy.special.betainc)."""
     from scipy.special import betainc  # type: ignore[import-untyped]

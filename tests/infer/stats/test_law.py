@@ -16,7 +16,6 @@ from sealkit.infer.stats.design import clusters, pairs, ratios, stratified_pairs
 from sealkit.infer.stats.lattice import Law, sum_of, sum_of_draws
 from sealkit.infer.stats.law import law_interval, law_of
 from sealkit.infer.stats.results import NotEstimable
-from sealkit.infer.stats.seeds import share_above, share_below
 from sealkit.wire.errors import UsageError
 
 LEVEL = Decimal("0.95")
@@ -216,30 +215,3 @@ def test_a_law_of_nothing_is_refused():
     for counts, draws in (({}, 1), ({1: 1}, 0), ({1: 0}, 1)):
         with pytest.raises(UsageError, match="no law of"):
             sum_of_draws(counts, draws)
-
-
-# --- seeds -------------------------------------------------------------------------------------------
-
-
-def test_share_of_seeds_in_9_3_of_32():
-    """44 of 60 seeds were seen; the law says 0.73 of all, so about one verdict in four hangs on the seed."""
-    law = law_of(NINE_THREE)
-    assert share_above(law, Fraction(-1, 32), level=LEVEL, resamples=10_000) == pytest.approx(0.73, abs=0.005)
-    assert share_above(law, Fraction(0), level=LEVEL, resamples=10_000) < 1e-9
-    assert share_above(law, Fraction(-1), level=LEVEL, resamples=10_000) == pytest.approx(1)
-    assert share_below(law, Fraction(1), level=LEVEL, resamples=10_000) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("rows", [[1, 1, 1, 0, 0, -1, 2], [1] * 4 + [0] * 6, [0, 3, -5, 4, 4, 1]])
-@pytest.mark.parametrize("resamples", [21, 40])  # h = 0.5 and 0.975: both between two effects
-def test_shares_against_many_seeds(rows, resamples):
-    seeds = 600
-    design, law = pairs(rows), law_of(pairs(rows))
-    found = [percentile_bootstrap(design, level=LEVEL, resamples=resamples, seed=seed) for seed in range(seeds)]
-    rounding = Fraction(1, 10**12)
-    for value in (Fraction(-1, 2), Fraction(-1, 7), Fraction(0), Fraction(3, 10)):
-        above = sum(Fraction(each.lower) > value + rounding for each in found) / seeds
-        assert share_above(law, value, level=LEVEL, resamples=resamples) == pytest.approx(above, abs=0.08)
-    for value in (Fraction(1, 2), Fraction(9, 10), Fraction(2)):
-        below = sum(Fraction(each.upper) < value - rounding for each in found) / seeds
-        assert share_below(law, value, level=LEVEL, resamples=resamples) == pytest.approx(below, abs=0.08)

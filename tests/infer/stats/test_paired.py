@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sealkit.infer.stats.paired import (
     PairedCounts,
-    count_pairs,
     equivalence,
     mcnemar_exact,
     mcnemar_mid_p,
@@ -236,22 +235,31 @@ def test_a_margin_is_passed_exactly_when_the_limit_clears_it(table, margin, alph
     assert found.level == 1 - 2 * Decimal(alpha)
 
 
+@pytest.mark.parametrize(("n", "margin"), [(20, "0.1"), (50, "0.05"), (100, "0.05"), (100, "0.2")])
+def test_without_discordant_pairs_both_margin_tests_have_a_closed_form(n, margin):
+    """At b = c = 0 the restricted rate of "second only" is the margin m, so T = sqrt(n m / (1 - m)), either way."""
+    delta = float(margin)
+    due = 1 - NormalDist().cdf(sqrt(n * delta / (1 - delta)))
+    for test in (noninferiority, equivalence):
+        found = test(PairedCounts(n, 0, 0), margin=Decimal(margin), alpha=Decimal("0.05"))
+        assert float(found.p) == pytest.approx(due, abs=1e-9)
+
+
+def test_equivalence_is_the_harder_of_two_one_sided_tests():
+    """Schuirmann, J Pharmacokinet Biopharm 1987, 15:657: the larger p of the two one-sided tests."""
+    counts = PairedCounts(44, 0, 1)  # Tango's contact lenses: the one-sided p of noninferiority is 0.044
+    ways = [noninferiority(each, margin=Decimal("0.1"), alpha=Decimal("0.05")) for each in (counts, counts.swapped)]
+    found = equivalence(counts, margin=Decimal("0.1"), alpha=Decimal("0.05"))
+    assert found.p == max(each.p for each in ways) == ways[0].p
+    assert round(found.p, 3) == Decimal("0.044")
+
+
 @settings(deadline=None, max_examples=50)
 @given(tables(), st.decimals("0.01", "0.5", places=2), st.decimals("0.01", "0.4", places=2))
 def test_a_wider_margin_is_easier(table, margin, more):
     counts, _ = table
     narrow = noninferiority(counts, margin=margin, alpha=Decimal("0.05"))
     assert noninferiority(counts, margin=margin + more, alpha=Decimal("0.05")).p <= narrow.p + DUST
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(st.booleans(), st.booleans())))
-def test_counting(pairs):
-    counts = count_pairs(pairs)
-    assert counts.n == len(pairs)
-    assert counts.b - counts.c == sum(x for x, _ in pairs) - sum(y for _, y in pairs)
-    assert counts == count_pairs(pairs[::-1])
-    assert counts.swapped == count_pairs([(y, x) for x, y in pairs])
 
 
 # --- refusals ----------------------------------------------------------------------------------------
