@@ -11,11 +11,13 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, print_json, print_table
+from sealkit.files import to_type
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import edition_of
+from sealkit.publish.given import what_is_given
 from sealkit.publish.released import (
     BUNDLE,
     RESULTS,
@@ -60,10 +62,10 @@ def command(
       sealkit verify bundle.tar --replay
       sealkit verify receipts/house-dry-run --expect 905:sha256:3f…
 
-    FOLDER is receipts/, one folder in it, a whole study, an edition's folder, or its bundle alone. Without --replay no
-    code of the study is run: your own verifiers read its data. With it the sealed world, judge and verifiers run again
-    in a child process that cannot reach your files or network, the recorded rulings are derived again, and an edition
-    is built again from its bundle.
+    FOLDER is receipts/, one folder in it, a whole study, one plan of it, an edition's folder, or its bundle alone.
+    Without --replay no code of the study is run: your own verifiers read its data. With it the sealed world, judge
+    and verifiers run again in a child process that cannot reach your files or network, the recorded rulings are
+    derived again, and an edition is built again from its bundle.
 
     Exit code 1 if anything does not hold.
     """
@@ -73,13 +75,15 @@ def command(
     faults = 0
     with contextlib.ExitStack() as stack:
         whole = Path(os.path.abspath(folder))
-        released = open_released(whole) if is_released(whole) else None
-        bundle = whole if whole.is_file() else whole / BUNDLE if released is not None else None
+        given = what_is_given(whole)
+        released = open_released(whole) if given == "edition" else None
+        bundle = whole if given == "bundle" else whole / BUNDLE if released is not None else None
         # A bundle ends where its edition was made: this machine may rightly have seen more of the journal.
         remember = not no_remember and bundle is None
         if released is not None:
             expected = (*expected, released.anchor)
-        for plan_path in find_sealed(stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole):
+        study_folder = stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole
+        for plan_path in (whole,) if given == "plan" else find_sealed(study_folder):
             with open_study(plan_path, replay=isolation) as study:
                 found, extra = _review(study, expected, remember=remember)
                 extra += tuple(_editions(study, found, released))
@@ -153,8 +157,8 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
     if found.analysed is None:
         return
     if found.changed_since:
-        path = study.sealed.path
-        yield f"an amendment or a withdrawal came after the recorded analysis; `sealkit analyse {path}` makes it again"
+        again = to_type("analyse", study.sealed.path)
+        yield f"an amendment or a withdrawal came after the recorded analysis; `{again}` makes it again"
         return
     results, by = _derived(study, found)
     if results != found.analysed:

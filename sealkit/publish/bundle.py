@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sealkit.files import open_safely, read_file_safely
-from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, read_members, write_member
+from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, is_archive, read_members, write_member
 from sealkit.seal.changelog import CHANGELOG, changelog_upto
 from sealkit.seal.journal import EPISODES, HEAD, JOURNAL
 from sealkit.seal.places import amendment_file, beside
@@ -74,6 +74,9 @@ def opened_bundle(path: Path) -> Iterator[Path]:
         into.mkdir()
         names = []
         with open(open_safely(path, inside=path.parent), "rb") as file:
+            if not is_archive(file.peek(BLOCK)):
+                remedy = "name the bundle.tar of an edition, or a study's folder"
+                raise MalformedError("is no bundle: found no ustar header", where=str(path), remedy=remedy)
             for name, data in read_members(file, where=str(path), most=MAX_ARCHIVE):
                 if _is_part(name) is None:
                     raise MalformedError(f"{name} is no part of a bundle", where=str(path))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import sealkit
-from sealkit.files import create_file, read_if_there
+from sealkit.files import create_file, read_if_there, to_type
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
@@ -85,13 +85,13 @@ def edition_of(study: Study, found: Review) -> Edition:
     made = [place for place, (entry, _) in enumerate(entries) if isinstance(entry.event, Analysed)]
     if not made:
         path = study.sealed.path
-        raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=f"sealkit analyse {path}")
+        raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=to_type("analyse", path))
     head = entries[made[-1]][1]
     course = course_of(entry for entry, _ in entries[: made[-1] + 1])
     if found.changed_since:
         path = study.sealed.path
         what = "an amendment or a withdrawal came after the last analysis"
-        raise OutOfOrderError(what, where=str(path), remedy=f"sealkit analyse {path}")
+        raise OutOfOrderError(what, where=str(path), remedy=to_type("analyse", path))
     study.check_scenarios()
     analysis = analysis_of(study, found)
     return _edition(study, found, analysis, course, head, len(made))
