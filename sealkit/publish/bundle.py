@@ -74,7 +74,8 @@ def opened_bundle(path: Path) -> Iterator[Path]:
         into.mkdir()
         names = []
         with open(open_safely(path, inside=path.parent), "rb") as file:
-            if not is_archive(file.peek(BLOCK)):
+            first = file.peek(BLOCK)[:BLOCK]
+            if not is_archive(first) and first != bytes(BLOCK):
                 remedy = "name the bundle.tar of an edition, or a study's folder"
                 raise MalformedError("is no bundle: found no ustar header", where=str(path), remedy=remedy)
             for name, data in read_members(file, where=str(path), most=MAX_ARCHIVE):
