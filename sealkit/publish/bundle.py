@@ -75,7 +75,7 @@ def opened_bundle(path: Path) -> Iterator[Path]:
         names = []
         with open(open_safely(path, inside=path.parent), "rb") as file:
             first = file.peek(BLOCK)[:BLOCK]
-            if not is_archive(first) and first != bytes(BLOCK):
+            if len(first) == BLOCK and first != bytes(BLOCK) and not is_archive(first):
                 remedy = "name the bundle.tar of an edition, or a study's folder"
                 raise MalformedError("is no bundle: found no ustar header", where=str(path), remedy=remedy)
             for name, data in read_members(file, where=str(path), most=MAX_ARCHIVE):
