@@ -52,7 +52,8 @@ def _lines(document: Row) -> Iterator[str]:
     yield from _table(parts.gate_table(rows_of(document, "gates")))
     yield f"\n## Methods\n\n{_paragraph(document['methods'])}\n"
     confounds = cast(list[str], study["confounds"])
-    yield from ("Confounds that the plan states:\n", *(f"- {_paragraph(one)}" for one in confounds)) if confounds else ()
+    yield from ["Confounds that the plan states:\n"] if confounds else ()
+    yield from (f"- {_paragraph(one)}" for one in confounds)
     yield f"\nPower, as the plan states it: {_text(study['power'])}"
     yield f"\n## Check it yourself\n\n{_code('sealkit verify ' + str(document['edition']) + ' --replay')}"
     yield from _table(parts.provenance(study))
