@@ -196,9 +196,13 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
     )
     for refused in found.not_admitted[:20]:
         origin = refused.admission.origin or refused.admission.status
-        click.echo(f"  {origin}: {refused.slot}: {escape(refused.admission.why)}", err=False)
-    if found.refused > 20:
-        click.echo(f"  … and {found.refused - 20} more")
+        apart = f" ({refused.apart}, counted apart)" if refused.apart else ""
+        click.echo(f"  {origin}: {refused.slot}{apart}: {escape(refused.admission.why)}")
+    if (more := found.refused + sum(found.refused_apart.values()) - 20) > 0:
+        click.echo(f"  … and {more} more")
+    if found.refused_apart:
+        words = ", ".join(f"{count} {why}" for why, count in found.refused_apart.items())
+        click.echo(f"  {found.refused} episodes that count were not admitted; apart from them: {words}")
     for line in (*extra, *found.notes):
         click.echo(f"  {escape(line)}")
     click.echo(f"  history anchored by: {_anchored(found)}")
@@ -248,7 +252,8 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
         arms[name] = {"slots": arm.slots, "admitted": arm.admitted, "excluded": excluded, "errored": arm.errored,
                       "missing": arm.missing, "abandoned_attempts": found.abandoned.get(name, 0)}  # fmt: skip
     refused: list[Json] = [
-        {"slot": one.slot, "status": one.admission.status, "origin": one.admission.origin, "why": one.admission.why}
+        {"slot": one.slot, "status": one.admission.status, "origin": one.admission.origin, "why": one.admission.why,
+         "apart": one.apart or None}
         for one in found.not_admitted
     ]
     totals = found.totals
@@ -257,7 +262,8 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
         "pins": [pinned.pin for pinned in study.sealed.pins], "left_out": _left_out(found), "head": str(found.head),
         "arms": arms,
         "acts": totals.acts, "receipts": totals.occurrences, "restore_receipts": totals.restores,
-        "notices": totals.notices, "not_admitted": refused, "notes": [*extra, *found.notes],
+        "notices": totals.notices, "refused": found.refused, "refused_apart": dict(found.refused_apart.items()),
+        "not_admitted": refused, "notes": [*extra, *found.notes],
         "anchors": [anchor.source for anchor in found.anchors], "analysed": found.analysed,
         "verifiers": dict(study.verifiers), "unchecked": list(study.unchecked),
         "isolation": study.sandbox.level if study.sandbox is not None else None,

@@ -31,6 +31,7 @@ from sealkit.publish.page import page
 from sealkit.publish.review import Review, arm_counts, review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.verify.study import Study
+from sealkit.verify.under_pin import VerifierState
 from sealkit.wire.canon import decode_value, encode_value
 from sealkit.wire.chain import Analysed, Entry, JournalHead
 from sealkit.wire.digest import digest_bytes, short
@@ -154,8 +155,14 @@ def _evidence(
         exploratory=tuple(name for name in spec.claims if name in exploratory),
         faults=found.faults,
         replayed=study.sandbox is not None,
+        verifiers={name: _whose(state) for name, state in study.verifiers.items()},
         rederived=found.analysed == digest_bytes(analysis.line),
     )
+
+
+def _whose(state: VerifierState) -> str:
+    """Whose verifier ruled. The same for everybody who builds the edition, whatever their own sealkit is."""
+    return state if state == "the study's own" else "sealkit's"
 
 
 def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, ...]) -> Reservations:
