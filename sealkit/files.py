@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -29,6 +30,13 @@ _KINDS = (
     (stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISREG, "a file"),
     (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
 )  # fmt: skip
+
+_MAY_NOT = "give yourself the right to write there, or work in a copy of the study"
+_ROOM = "make room, and run it again"
+_REMEDIES = {
+    errno.EACCES: _MAY_NOT, errno.EPERM: _MAY_NOT, errno.EROFS: _MAY_NOT, errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM,
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+}  # fmt: skip
 
 
 class Folder:
@@ -125,6 +133,8 @@ class Folder:
         except FileExistsError:  # a crash left it
             os.unlink(temporary, dir_fd=self.descriptor)
             descriptor = os.open(temporary, _NEW, 0o644, dir_fd=self.descriptor)
+        except OSError as error:
+            raise self._refusal(temporary, error) from error
         try:
             write_all(descriptor, data)
             os.fsync(descriptor)
@@ -142,7 +152,7 @@ class Folder:
             return _not_regular(path, mode, due=due)
         if error.errno == errno.ENAMETOOLONG:
             return MalformedError("the name is too long", where=spell(path))
-        return HarnessError(f"cannot be opened: {error.strerror}", where=spell(path))
+        return HarnessError(f"cannot be opened: {error.strerror}", where=spell(path), remedy=remedy_for(error))
 
 
 def open_folder(path: Path, *, inside: Path) -> Folder:
@@ -214,6 +224,25 @@ def write_all(descriptor: int, data: bytes) -> None:
         raise HarnessError(f"writing failed: {error.strerror}", remedy="make room and run it again") from error
 
 
+def to_type(*words: Path | str) -> str:
+    """The sealkit command line with these words, as a shell takes it.
+
+    >>> to_type("seal", Path("my study/plans/v1.yaml"))
+    "sealkit seal 'my study/plans/v1.yaml'"
+    """
+    return shlex.join(("sealkit", *map(str, words)))
+
+
+def kind_of_file(mode: int) -> str:
+    """What a file of this mode is, in words."""
+    return next((word for test, word in _KINDS if test(mode)), "something else")
+
+
+def remedy_for(error: OSError) -> str:
+    """What to do about a failure of the file system; nothing if that is not known."""
+    return _REMEDIES.get(error.errno or 0, "")
+
+
 def spell(path: Path | str) -> str:
     """`path` for a message: as it is, or escaped if a terminal could show it as something else."""
     text = str(path)
@@ -243,5 +272,5 @@ def _walk(inside: Path, parts: tuple[str, ...]) -> Folder:
 
 
 def _not_regular(path: Path, mode: int, *, due: str = "a regular file") -> MalformedError:
-    found = next((word for test, word in _KINDS if test(mode)), "something else")
-    return MalformedError(f"found {found}, due {due}", where=spell(path), remedy="put the file itself there")
+    what = f"found {kind_of_file(mode)}, due {due}"
+    return MalformedError(what, where=spell(path), remedy="put the file itself there")

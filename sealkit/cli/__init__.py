@@ -11,6 +11,7 @@ import click
 
 from sealkit import __version__
 from sealkit.cli.out import escape
+from sealkit.files import remedy_for
 from sealkit.wire.errors import SealkitError
 
 COMMANDS = {
@@ -90,7 +91,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
-        _say(f"{error.filename or 'the system'}: {error.strerror or error}")
+        _say(f"{error.filename or 'the system'}: {error.strerror or error}", remedy_for(error))
         code = 3
     except Exception as error:  # the last line of defence: a defect of sealkit, said as one
         if "SEALKIT_TRACEBACK" in os.environ:

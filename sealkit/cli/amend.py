@@ -8,6 +8,7 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json, print_table
+from sealkit.files import to_type
 from sealkit.plan.slots import slot_count
 from sealkit.seal.amend import Draft, amending, withdraw
 from sealkit.seal.changelog import CHANGELOG
@@ -163,7 +164,7 @@ def _print_replayed(replayed: Replayed, amendment: Amendment) -> None:
 
 def _print_next(plan: Path, draft: Draft, amendment: Amendment, pin: str | None) -> None:
     if pin is None:
-        click.echo(f'\nnothing was written; next: sealkit amend {plan} --reason "…"')
+        click.echo(f'\nnothing was written; next: {to_type("amend", plan)} --reason "…"')
         return
     click.echo(f"\nrecorded as amendment {amendment.number}, pin {pin}")
     click.echo(f"next: {next_step(plan, amendment)}")
@@ -172,11 +173,12 @@ def _print_next(plan: Path, draft: Draft, amendment: Amendment, pin: str | None)
 def next_step(plan: Path, amendment: Amendment) -> str:
     """The command that comes after this amendment."""
     if amendment.superseded or amendment.phase in ("before_any_episode", "after_first_episode"):
-        return f"sealkit run {plan}"
+        return to_type("run", plan)
     if amendment.phase == "after_smoke":
-        return f"sealkit run {plan} --smoke"
+        return to_type("run", plan, "--smoke")
     again = {"sample", "factors"} & set(amendment.changed.protected)
-    return f"sealkit run {plan} && sealkit analyse {plan}" if again else f"sealkit analyse {plan}"
+    analyse = to_type("analyse", plan)
+    return f"{to_type('run', plan)} && {analyse}" if again else analyse
 
 
 def _short(digest: str | None) -> str:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import click
 
 from sealkit.cli.out import heading, json_option, plan_argument, print_json, print_table
+from sealkit.files import to_type
 from sealkit.infer.headroom import LEAST, AtEnd, headroom
 from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.describe import PlanReport, describe
@@ -49,7 +50,7 @@ def command(plan: Path, as_json: bool) -> None:
     else:
         _print(opened.spec, report)
         _print_headroom(found, ends)
-        click.echo(f"\nthe plan can be sealed; next: sealkit seal {plan}")
+        click.echo(f"\nthe plan can be sealed; next: {to_type('seal', plan)}")
 
 
 def _check_study(study: Path, plan: Plan) -> Judge | None:
@@ -64,7 +65,7 @@ def _check_study(study: Path, plan: Plan) -> Judge | None:
         return None
     world = load_world(study, spec.world.name)
     for family in spec.factors.family:
-        make_scenario(world, str(family), int(spec.factors.seed[0]), spec.world.params)
+        make_scenario(world, str(family), int(spec.factors.seed[0]), spec.world.params, where=plan.where)
     for name, arm in spec.factors.arm.items():
         agent = getattr(arm, "scripted", None)
         if agent is not None and agent not in world.agents:

@@ -45,6 +45,8 @@ def command(ctx: click.Context, folders: tuple[str, ...], as_json: bool) -> None
 
 def _examine(folder: Path) -> tuple[Finding, ...]:
     folder = folder.resolve()
+    if not folder.is_dir():
+        raise UsageError("there is no such folder", where=str(folder), remedy="name worlds/NAME or verifiers/NAME")
     study = folder.parent.parent
     if folder.parent.name == "worlds":
         return examine_world(study, folder.name)

@@ -13,6 +13,7 @@ from sealkit.cli.clock import now
 from sealkit.cli.init import make_study
 from sealkit.cli.publish import print_edition, publish
 from sealkit.cli.run import go
+from sealkit.files import to_type
 from sealkit.publish.analyse import analyse_study, record_analysis
 from sealkit.seal.seal import make_seal
 from sealkit.verify.study import open_study
@@ -68,5 +69,5 @@ def _demo(folder: Path) -> bool:
         f"{len(supported)} of {len(analysis.verdicts)} predictions supported"
     )
     click.echo(f"the published page: {publications / edition.name / 'report.html'}")
-    click.echo(f"check it as a stranger: sealkit verify {publications / edition.name} --replay")
+    click.echo(f"check it as a stranger: {to_type('verify', publications / edition.name, '--replay')}")
     return len(supported) == len(analysis.verdicts) and edition.may_be_published

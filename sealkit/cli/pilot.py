@@ -8,6 +8,7 @@ import click
 
 from sealkit.cli.out import json_option, plan_argument
 from sealkit.cli.run import go, jobs_option, tell
+from sealkit.files import to_type
 
 
 @click.command("pilot")
@@ -24,4 +25,4 @@ def command(plan: Path, jobs: int, as_json: bool) -> None:
     The seal then states how many pilot episodes and calls came before it.
     """
     report = go(plan, "pilot", jobs)
-    tell(report, as_json, next_step=f"sealkit seal {plan}")
+    tell(report, as_json, next_step=to_type("seal", plan))

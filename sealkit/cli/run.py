@@ -9,6 +9,7 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, json_option, plan_argument, print_json
+from sealkit.files import to_type
 from sealkit.plan.slots import Stage, slot_count
 from sealkit.run.bench import open_bench
 from sealkit.run.run import RunReport, run_stage
@@ -36,7 +37,7 @@ def command(plan: Path, smoke: bool, jobs: int, as_json: bool) -> None:
     on where it was; attempts that left no episode stay counted. Progress shows counts, never outcomes.
     """
     report = go(plan, "smoke" if smoke else "confirmatory", jobs)
-    tell(report, as_json, next_step=f"sealkit verify receipts/ && sealkit analyse {plan}")
+    tell(report, as_json, next_step=f"{to_type('verify', plan)} && {to_type('analyse', plan)}")
 
 
 def go(plan: Path, stage: Stage, jobs: int) -> RunReport:

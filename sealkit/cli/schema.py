@@ -8,6 +8,7 @@ import click
 
 from sealkit.cli.out import print_json
 from sealkit.plan.schema import plan_schema
+from sealkit.seal.schemas import seal_schemas
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
 from sealkit.wire.schemas import record_schemas
@@ -23,7 +24,7 @@ def command(kind: str | None) -> None:
       sealkit schema plan > plan.schema.json
       sealkit schema episode
     """
-    schemas = {"plan": plan_schema(), **record_schemas()}
+    schemas = {"plan": plan_schema(), **dict(sorted((record_schemas() | seal_schemas()).items()))}
     if kind is None:
         click.echo("\n".join(schemas))
     elif kind in schemas:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sealkit.cli.out import escape, heading, json_option, print_json
+from sealkit.files import to_type
 from sealkit.plan.load import open_plan
 from sealkit.publish.status import Standing, status_of
 from sealkit.wire.errors import SealkitError, UsageError
@@ -45,4 +46,4 @@ def _standing(path: Path) -> Standing:
     try:
         return status_of(path, open_plan(path))
     except SealkitError as error:
-        return Standing(str(path), "does not hold", (str(error),), f"sealkit check {path}")
+        return Standing(str(path), "does not hold", (str(error),), to_type("check", path))

@@ -12,11 +12,13 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, print_json, print_table
+from sealkit.files import to_type
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import edition_of
+from sealkit.publish.given import what_is_given
 from sealkit.publish.released import (
     BUNDLE,
     RESULTS,
@@ -62,10 +64,10 @@ def command(
       sealkit verify bundle.tar --replay
       sealkit verify receipts/house-dry-run --expect 905:sha256:3f…
 
-    FOLDER is receipts/, one folder in it, a whole study, an edition's folder, or its bundle alone. Without --replay no
-    code of the study is run: your own verifiers read its data. With it the sealed world, judge and verifiers run again
-    in a child process that cannot reach your files or network, the recorded rulings are derived again, and an edition
-    is built again from its bundle.
+    FOLDER is receipts/, one folder in it, a whole study, one plan of it, an edition's folder, or its bundle alone.
+    Without --replay no code of the study is run: your own verifiers read its data. With it the sealed world, judge
+    and verifiers run again in a child process that cannot reach your files or network, the recorded rulings are
+    derived again, and an edition is built again from its bundle.
 
     Exit code 1 if anything does not hold.
     """
@@ -75,11 +77,13 @@ def command(
     faults = 0
     with contextlib.ExitStack() as stack:
         whole = Path(os.path.abspath(folder))
-        released = open_released(whole) if is_released(whole) else None
-        bundle = whole if whole.is_file() else whole / BUNDLE if released is not None else None
+        given = what_is_given(whole)
+        released = open_released(whole) if given == "edition" else None
+        bundle = whole if given == "bundle" else whole / BUNDLE if released is not None else None
         if released is not None:
             expected = (*expected, released.anchor)
-        for plan_path in find_sealed(stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole):
+        study_folder = stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole
+        for plan_path in (whole,) if given == "plan" else find_sealed(study_folder):
             with open_study(plan_path, replay=isolation) as study:
                 found, extra = _review(study, expected, remember=not no_remember, cut=bundle is not None)
                 extra += tuple(_editions(study, found, released))
@@ -173,8 +177,8 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
     if found.analysed is None:
         return
     if found.changed_since:
-        path = study.sealed.path
-        yield f"an amendment or a withdrawal came after the recorded analysis; `sealkit analyse {path}` makes it again"
+        again = to_type("analyse", study.sealed.path)
+        yield f"an amendment or a withdrawal came after the recorded analysis; `{again}` makes it again"
         return
     results, by = _derived(study, found)
     if results != found.analysed:
@@ -218,9 +222,13 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
         )
     for refused in found.not_admitted[:20]:
         origin = refused.admission.origin or refused.admission.status
-        click.echo(f"  {origin}: {refused.slot}: {escape(refused.admission.why)}", err=False)
-    if found.refused > 20:
-        click.echo(f"  … and {found.refused - 20} more")
+        apart = f" ({refused.apart}, counted apart)" if refused.apart else ""
+        click.echo(f"  {origin}: {refused.slot}{apart}: {escape(refused.admission.why)}")
+    if (more := found.refused + sum(found.refused_apart.values()) - 20) > 0:
+        click.echo(f"  … and {more} more")
+    if found.refused_apart:
+        words = ", ".join(f"{count} {why}" for why, count in found.refused_apart.items())
+        click.echo(f"  {found.refused} episodes that count were not admitted; apart from them: {words}")
     for line in (*extra, *found.notes):
         click.echo(f"  {escape(line)}")
     click.echo(f"  history anchored by: {_anchored(found)}")
@@ -270,7 +278,13 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
         arms[name] = {"slots": arm.slots, "admitted": arm.admitted, "excluded": excluded, "errored": arm.errored,
                       "missing": arm.missing, "abandoned_attempts": found.abandoned.get(name, 0)}  # fmt: skip
     refused: list[Json] = [
-        {"slot": one.slot, "status": one.admission.status, "origin": one.admission.origin, "why": one.admission.why}
+        {
+            "slot": one.slot,
+            "status": one.admission.status,
+            "origin": one.admission.origin,
+            "why": one.admission.why,
+            "apart": one.apart or None,
+        }
         for one in found.not_admitted
     ]
     totals = found.totals
@@ -279,7 +293,8 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
         "pins": [pinned.pin for pinned in study.sealed.pins], "left_out": _left_out(found), "head": str(found.head),
         "arms": arms,
         "acts": totals.acts, "receipts": totals.occurrences, "restore_receipts": totals.restores,
-        "notices": totals.notices, "not_admitted": refused, "notes": [*extra, *found.notes],
+        "notices": totals.notices, "refused": found.refused, "refused_apart": dict(found.refused_apart.items()),
+        "not_admitted": refused, "notes": [*extra, *found.notes],
         "pilot": None if found.pilot is None else asdict(found.pilot),
         "anchors": [anchor.source for anchor in found.anchors], "analysed": found.analysed,
         "verifiers": dict(study.verifiers), "unchecked": list(study.unchecked),

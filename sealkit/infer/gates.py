@@ -35,8 +35,8 @@ class Evidence:
     Entry numbers are places in the journal. `irreconcilable` names counts of the analysis that do not add up,
     `off_the_map` claims that stand on something an amendment after the first look changed without being `exploratory`.
     `dropped` counts claims that are listed as they were asked before an amendment after the first look.
-    `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one. The last
-    three belong to studies of verifiers.
+    `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one; `verifiers`
+    says of every verifier that ruled whose it is. The last three belong to studies of verifiers.
     """
 
     sealed: int | None
@@ -52,6 +52,7 @@ class Evidence:
     faults: int
     replayed: bool
     rederived: bool
+    verifiers: Mapping[str, str]
     conforming: tuple[str, ...] | None = None
     audited: tuple[int, int] | None = None
     false_rejections: tuple[bool, str] | None = None
@@ -59,7 +60,7 @@ class Evidence:
 
 NO_EVIDENCE: Final = Evidence(
     sealed=None, first_attempt=None, first_look=None, arms={}, planned={}, recorded_agrees=False, irreconcilable=None,
-    off_the_map=None, exploratory=(), dropped=0, faults=0, replayed=False, rederived=False,
+    off_the_map=None, exploratory=(), dropped=0, faults=0, replayed=False, rederived=False, verifiers={},
 )  # fmt: skip
 
 
@@ -160,7 +161,10 @@ def _files_verify(spec: Spec, evidence: Evidence) -> Decision:
     again = "every episode run again to the same bytes"
     if REPLAY not in spec.verifiers:
         again = "no episode run again: the plan asks for none"
-    return True, f"every byte checked, {again}, the recorded results derived again"
+    if silent := sorted(set(spec.verifiers) - set(evidence.verifiers)):
+        return False, f"no ruling of {', '.join(silent)}"
+    ruled = ", ".join(f"{name} ({whose})" for name, whose in sorted(evidence.verifiers.items()))
+    return True, f"every byte checked, {again}, the recorded results derived again; ruled by {ruled}"
 
 
 def _baselines_conform(spec: Spec, evidence: Evidence) -> Decision:

@@ -25,6 +25,7 @@ from sealkit.wire.records import Level
 
 _is_word = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}").fullmatch
 MOST_SLOTS = 10_000_000
+WITNESS = "witness"  # sealkit's verifier of roots, deltas and receipts
 _RESERVED_FACTORS = (REPETITION, "metric", "unit", "all")
 
 
@@ -60,6 +61,10 @@ def _world(spec: Spec) -> Iterator[Problem]:
     if external and spec.evidence != "recorded":
         what = f"an external world cannot offer evidence that is {spec.evidence}"
         yield Problem(("evidence",), what, "write evidence: recorded")
+    if not external and spec.evidence == "witnessed" and WITNESS not in spec.verifiers:
+        what = f"evidence that is witnessed is ruled on by the verifier {WITNESS}; there are {listed(spec.verifiers)}"
+        remedy = f"add {WITNESS} (your own may stand beside it), or write evidence: traced"
+        yield Problem(("verifiers",), what, remedy)
     if not external and spec.judge is None:
         yield Problem(("judge",), "no judge measures the episodes", "name one, such as worlds/house/judge")
     if external:

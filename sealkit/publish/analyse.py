@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from sealkit.files import to_type
 from sealkit.infer.analysis import Analysis, analyse
 from sealkit.publish.analysis_code import moved_analysis_code
 from sealkit.publish.review import Review, arm_counts, review
@@ -32,7 +33,7 @@ def analyse_study(study: Study, *, step: Callable[[int], None]) -> tuple[Review,
         raise OutOfOrderError(
             f"{done} of {slots} slots have their episode: outcomes are not looked at before the run is over",
             where=str(study.sealed.path),
-            remedy=f"sealkit run {study.sealed.path}",
+            remedy=to_type("run", study.sealed.path),
         )
     return found, analysis_of(study, found)
 

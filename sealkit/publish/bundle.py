@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sealkit.files import open_safely, read_file_safely, read_if_there
-from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, read_members, write_member
+from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, is_archive, read_members, write_member
 from sealkit.seal.changelog import CHANGELOG, changelog_upto
 from sealkit.seal.journal import EPISODES, HEAD, JOURNAL
 from sealkit.seal.piloted import CALLS, PILOT
@@ -82,6 +82,10 @@ def opened_bundle(path: Path) -> Iterator[Path]:
         into.mkdir()
         names = []
         with open(open_safely(path, inside=path.parent), "rb") as file:
+            first = file.peek(BLOCK)[:BLOCK]
+            if len(first) == BLOCK and first != bytes(BLOCK) and not is_archive(first):
+                remedy = "name the bundle.tar of an edition, or a study's folder"
+                raise MalformedError("is no bundle: found no ustar header", where=str(path), remedy=remedy)
             for name, data in read_members(file, where=str(path), most=MAX_ARCHIVE):
                 if _is_part(name) is None:
                     raise MalformedError(f"{name} is no part of a bundle", where=str(path))

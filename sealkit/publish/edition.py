@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import sealkit
-from sealkit.files import create_file, open_folder, read_if_there, sync_folder
+from sealkit.files import create_file, open_folder, read_if_there, sync_folder, to_type
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
@@ -34,6 +34,7 @@ from sealkit.publish.page import page
 from sealkit.publish.review import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.verify.study import Study
+from sealkit.verify.under_pin import VerifierState
 from sealkit.wire.canon import decode_value, encode_value
 from sealkit.wire.chain import Analysed, Entry, JournalHead
 from sealkit.wire.digest import digest_bytes, short
@@ -82,13 +83,13 @@ def edition_of(study: Study, found: Review) -> Edition:
     made = [place for place, (entry, _) in enumerate(entries) if isinstance(entry.event, Analysed)]
     if not made:
         path = study.sealed.path
-        raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=f"sealkit analyse {path}")
+        raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=to_type("analyse", path))
     head = entries[made[-1]][1]
     course = course_of(entry for entry, _ in entries[: made[-1] + 1])
     if found.changed_since:
         path = study.sealed.path
         what = "an amendment or a withdrawal came after the last analysis"
-        raise OutOfOrderError(what, where=str(path), remedy=f"sealkit analyse {path}")
+        raise OutOfOrderError(what, where=str(path), remedy=to_type("analyse", path))
     study.check_scenarios()
     analysis = analysis_of(study, found)
     return _edition(study, found, analysis, course, head, len(made))
@@ -150,8 +151,14 @@ def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, a
         dropped=len(after.earlier_claims),
         faults=found.faults,
         replayed=study.sandbox is not None,
+        verifiers={name: _whose(state) for name, state in study.verifiers.items()},
         rederived=found.analysed == digest_bytes(analysis.line),
     )
+
+
+def _whose(state: VerifierState) -> str:
+    """Whose verifier ruled. The same for everybody who builds the edition, whatever their own sealkit is."""
+    return state if state == "the study's own" else "sealkit's"
 
 
 def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, ...]) -> Reservations:

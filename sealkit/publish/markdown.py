@@ -10,8 +10,11 @@ from sealkit.publish import effect_parts, parts
 from sealkit.publish.parts import Row, Table, named, part_of, rows_of
 from sealkit.publish.plain import plain, words
 
-_MARKS = frozenset("\\`*_[]<>|#&@~")
+_MARKS = frozenset("\\`*_[]<>|#&~$")
 _link = re.compile(r"(?i)(?<=\w):(?=/)|(?<=www)\.")  # what a reader's program would make a link of
+# What GitHub looks for after all escapes are gone: addresses and mentions, issues, names of pictures.
+_seen_late = re.compile(r"@(?=\S)|\\#(?=[0-9])|:(?!sha256:)(?=(?:[a-z0-9_+\\-]*[a-z][a-z0-9_+\\-]*|[+-]1|100|1234):)")
+_APART = "<!-- -->"
 _begins = re.compile(r"([-+=]|[0-9]+[.)])")
 
 
@@ -33,17 +36,17 @@ def _lines(document: Row) -> Iterator[str]:
         descriptive = " (descriptive)" if verdict.get("descriptive") else ""
         what = f"{_text(named(verdict))}{descriptive}: {_text(verdict.get('says'))}"
         yield f"- **{_text(words(str(verdict['verdict'])))}**: {what}"
-        yield from (f"  - {_text(line)}" for line in parts.verdict_lines(verdict))
+        yield from (f"  - {_paragraph(line)}" for line in parts.verdict_lines(verdict))
     earlier = parts.earlier_table(part_of(document, "after_amendments"))
     yield from _table(earlier) if earlier else ()
     yield "\nNot shown, whatever the verdicts:\n"
-    yield from (f"- {_text(sentence)}" for sentence in cast(list[str], document["does_not_prove"]))
+    yield from (f"- {_paragraph(sentence)}" for sentence in cast(list[str], document["does_not_prove"]))
     yield from _claims(document)
     yield "\n## Effects"
     yield from _tables(effect_parts.effect_tables(analysis))
     yield "\n## From scheduled slots to outcomes"
     yield from _tables(parts.flow_tables(part_of(analysis, "flow")))
-    yield from (f"\n{_text(line)}" for line in parts.exclusion_lines(part_of(analysis, "exclusions")))
+    yield from (f"\n{_paragraph(line)}" for line in parts.exclusion_lines(part_of(analysis, "exclusions")))
     yield from _amendments(document, analysis)
     yield "\n## Overhead"
     yield from _table(parts.overhead_table(part_of(analysis, "overhead")))
@@ -51,7 +54,8 @@ def _lines(document: Row) -> Iterator[str]:
     yield from _table(parts.gate_table(rows_of(document, "gates")))
     yield f"\n## Methods\n\n{_paragraph(document['methods'])}\n"
     confounds = cast(list[str], study["confounds"])
-    yield from ("Confounds that the plan states:\n", *(f"- {_text(one)}" for one in confounds)) if confounds else ()
+    yield from ["Confounds that the plan states:\n"] if confounds else ()
+    yield from (f"- {_paragraph(one)}" for one in confounds)
     yield f"\nPower, as the plan states it: {_text(study['power'])}"
     yield f"\n## Check it yourself\n\n{_code('sealkit verify ' + str(document['edition']) + ' --replay')}"
     yield from _table(parts.provenance(study))
@@ -75,7 +79,7 @@ def _amendments(document: Row, analysis: Row) -> Iterator[str]:
         yield "\nNone: plan, code and scenarios are as they were sealed."
     yield from _tables((*amendments, *([differing] if differing else [])))
     yield from _tables(effect_parts.amended_tables(analysis, after))
-    yield from (f"\n{_text(line)}" for line in parts.withdrawal_lines(part_of(document, "withdrawn")))
+    yield from (f"\n{_paragraph(line)}" for line in parts.withdrawal_lines(part_of(document, "withdrawn")))
 
 
 def _tables(tables: tuple[Table, ...]) -> Iterator[str]:
@@ -84,7 +88,7 @@ def _tables(tables: tuple[Table, ...]) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield f"\n{_text(table.caption)}\n" if table.caption else ""
+    yield f"\n{_paragraph(table.caption)}\n" if table.caption else ""
     yield "| " + " | ".join(map(_text, table.heads)) + " |"
     yield "|" + "|".join("---:" if place in table.right else "---" for place in range(len(table.heads))) + "|"
     for row in table.rows:
@@ -92,9 +96,13 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """Foreign text that Markdown does not obey: controls spelled out, its marks escaped, no links."""
+    """Foreign text that Markdown does not obey: controls spelled out, its marks escaped, no links.
+
+    A comment, which nobody sees, keeps apart what no escape does.
+    """
     escaped = "".join(f"\\{c}" if c in _MARKS else c for c in plain(str(value)))
-    return _link.sub(lambda found: f"\\{found[0]}", escaped)
+    linkless = _link.sub(lambda found: f"\\{found[0]}", escaped)
+    return _seen_late.sub(lambda found: found[0] + _APART, linkless)
 
 
 def _code(value: object) -> str:

@@ -51,15 +51,18 @@ _MOST_NAMED = 100
 
 @dataclass(frozen=True, slots=True)
 class NotAdmitted:
-    """A slot with an episode that was not admitted."""
+    """A slot with an episode that was not admitted; `apart` says why it would not have counted anyhow, if so."""
 
     slot: str
     admission: Admission
+    apart: str
 
 
 @dataclass(slots=True)
 class Review:
-    """What a review found. `not_admitted` names the first of `refused`; `cells` is there if measures were asked for.
+    """What a review found. `refused` counts the episodes that were not admitted of those that count, `refused_apart`
+    those of a smoke run and those that an amendment left out, by that word; `not_admitted` names the first of all.
+    `cells` is there if measures were asked for.
 
     `pins` are what the slots that count ran under, as `cells` number them. `changed_since` says that an amendment
     or a withdrawal came after the analysis that `analysed` is the digest of. `left_out` counts episodes by arm and by
@@ -73,6 +76,8 @@ class Review:
     abandoned: dict[str, int]
     not_admitted: list[NotAdmitted]
     refused: int
+    refused_apart: dict[str, int]
+    tampered_apart: int
     verified: Verified
     totals: Counts
     smoke: int
@@ -96,10 +101,11 @@ class Review:
     def faults(self) -> int:
         """Episodes that were not admitted, unless the journal records just these exclusions.
 
-        A record that is not what it claims to be was written by no world: it is a fault, recorded or not.
+        A record that is not what it claims to be was written by no world: it is a fault, recorded or not, whether the
+        episode counts or not.
         """
         tampered = sum(arm.excluded.get("evidence", 0) for arm in self.arms.values())
-        return tampered if self.as_recorded else self.refused
+        return self.tampered_apart + (tampered if self.as_recorded else self.refused)
 
     @property
     def as_recorded(self) -> bool:
@@ -167,6 +173,8 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         abandoned={arm: count for arm, count in stage.abandoned.items() if count},
         not_admitted=watching.not_admitted,
         refused=watching.refused,
+        refused_apart=dict(watching.refused_apart),
+        tampered_apart=watching.tampered_apart,
         verified=watching.verified(),
         totals=watching.totals,
         smoke=watching.smoke,
@@ -204,7 +212,8 @@ class _Watching:
         self.analyses: list[str] = []
         self.blocks: list[bytes] = []
         self.not_admitted: list[NotAdmitted] = []
-        self.refused = self.smoke = 0
+        self.refused = self.smoke = self.tampered_apart = 0
+        self.refused_apart: dict[str, int] = {}
         self.totals = Counts(acts=0, occurrences=0, restores=0, notices=0)
         self._arms = {name: ArmTally() for name in study.sealed.plan.spec.factors.arm}
         self._ended: dict[str, dict[str, int]] = {name: {} for name in self._arms}
@@ -250,6 +259,8 @@ class _Watching:
     def count(self, checked: Checked, admission: Admission) -> None:
         """One episode, ruled so."""
         self._count(checked)
+        if admission.status != "admitted":
+            self._refuse(checked, admission)
         if checked.stage == "smoke":
             self.smoke += 1
         elif checked.left_out is not None:
@@ -259,10 +270,16 @@ class _Watching:
             arm = str(checked.slot["arm"])
             self._arms[arm].count(admission)
             self._ended[arm][checked.ended] = self._ended[arm].get(checked.ended, 0) + 1
-        if admission.status != "admitted":
+
+    def _refuse(self, checked: Checked, admission: Admission) -> None:
+        apart = "smoke" if checked.stage == "smoke" else checked.left_out.why if checked.left_out is not None else ""
+        if apart:
+            self.refused_apart[apart] = self.refused_apart.get(apart, 0) + 1
+            self.tampered_apart += admission.origin == "evidence"
+        else:
             self.refused += 1
-            if len(self.not_admitted) < _MOST_NAMED:
-                self.not_admitted.append(NotAdmitted(spell_slot(checked.slot), admission))
+        if len(self.not_admitted) < _MOST_NAMED:
+            self.not_admitted.append(NotAdmitted(spell_slot(checked.slot), admission, apart))
 
     def _count(self, checked: Checked) -> None:
         totals, counts = self.totals, checked.counts

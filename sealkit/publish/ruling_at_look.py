@@ -73,6 +73,6 @@ def far_cells(pinned: Pinned, isolation: Isolation) -> Iterator[FarCells]:
         source = Path(folder) / "source"
         source.mkdir()
         pinned.unpack_source(source)
-        with FarCells(source, isolation=isolation) as cells:
+        with FarCells(source, isolation=isolation, sealed_by=pinned.commitment.sealkit) as cells:
             cells.begin(pinned.plan.data)
             yield cells

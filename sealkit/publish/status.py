@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sealkit.files import to_type
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
 from sealkit.run.progress import begin, begin_sealed
@@ -29,7 +30,7 @@ class Standing:
 def status_of(path: Path, plan: Plan) -> Standing:
     """The standing of one plan; raises as `open_seal` and the journal do if something does not hold."""
     if not beside(path, "seal.json").exists():
-        return Standing(plan.spec.id, "not sealed", _pilot_facts(path, plan), f"sealkit seal {path}")
+        return Standing(plan.spec.id, "not sealed", _pilot_facts(path, plan), to_type("seal", path))
     sealed = open_seal(path)
     sealed.close()
     stage, smoke = (begin_sealed(sealed.pins, stage) for stage in ("confirmatory", "smoke"))
@@ -54,11 +55,11 @@ def status_of(path: Path, plan: Plan) -> Standing:
         facts.append(f"the working tree has drifted from the seal: {drift[0]}{' …' if drift[1:] else ''}")
     if analysed is not None:
         facts.append(f"analysed, results {short(analysed)}")
-        return Standing(plan.spec.id, "analysed", tuple(facts), f"sealkit verify {sealed.receipts} --replay")
+        return Standing(plan.spec.id, "analysed", tuple(facts), to_type("verify", sealed.receipts, "--replay"))
     if stage.closed:
-        return Standing(plan.spec.id, "run", tuple(facts), f"sealkit analyse {path}")
+        return Standing(plan.spec.id, "run", tuple(facts), to_type("analyse", path))
     state = "being run" if stage.episodes else "sealed"
-    return Standing(plan.spec.id, state, tuple(facts), f"sealkit run {path}")
+    return Standing(plan.spec.id, state, tuple(facts), to_type("run", path))
 
 
 def _pilot_facts(path: Path, plan: Plan) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def _pilot_bench(plan_path: Path) -> Bench:
     judge = make_closure(study, declared(plan.spec)).tree(str(plan.spec.judge)).root
 
     def line(family: str, seed: int) -> bytes:
-        return encode_record(make_scenario(world, family, seed, params))
+        return encode_record(make_scenario(world, family, seed, params, where=plan.where))
 
     return Bench(
         plan_path=plan_path, study=study, plan=plan, stage="pilot", pin=plan.digest, judge=judge,

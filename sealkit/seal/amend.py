@@ -129,7 +129,7 @@ def amending(plan_path: Path, *, now: datetime) -> Iterator[Draft]:
         _check_kept(sealed, plan)
         closure = make_closure(study, declared(plan.spec))
         draft_plan = seal_of_plan(plan_path, study, plan)
-        scenarios = write_manifest(Path(scratch) / "manifest.jsonl", planned_scenarios(study, plan.spec))
+        scenarios = write_manifest(Path(scratch) / "manifest.jsonl", planned_scenarios(study, plan))
         digest, size = write_archive(Path(scratch) / "source.tar", closure, plan_entry(draft_plan), study=study)
         with open_manifest(Path(scratch) / "manifest.jsonl", scenarios, inside=Path(scratch)) as manifest:
             names = [name for name, _ in closure_files(closure) if sources_of(plan.spec, name)]

@@ -7,12 +7,12 @@ of `flock`, held on the file itself, which is never replaced.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
 
 from sealkit.files import Folder
+from sealkit.seal.waiting import take_lock
 from sealkit.wire.canon import MAX_LINE
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 
@@ -37,8 +37,11 @@ class AppendLog:
         os.close(self.descriptor)  # gives the lock back too
 
     def lock(self, *, shared: bool = False) -> None:
-        """Wait until no other process writes here (`shared`), or reads or writes; lasts until this is closed."""
-        fcntl.flock(self.descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        """Wait until no other process writes here (`shared`), or reads or writes; lasts until this is closed.
+
+        See `waiting.take_lock`: it says what it waits for, and raises `HarnessError` if that does not end.
+        """
+        take_lock(self.descriptor, self.path, shared=shared)
 
     def size(self) -> int:
         """How many bytes the file has now."""

@@ -33,6 +33,7 @@ from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError
 
 BLOCK = 512
 MAX_MEMBERS = 20_000
+_MAGIC = b"ustar\00000"
 MAX_ARCHIVE = 256 * 1024 * 1024
 _FLAGS = {
     b"\0": "a file in the old form", b"1": "a hard link", b"2": "a link", b"3": "a device", b"4": "a device",
@@ -134,6 +135,11 @@ def unpack(path: Path, into: Path, closure: Closure, plan: TreeEntry, *, inside:
             write_member(into, name, data)
 
 
+def is_archive(begins: bytes) -> bool:
+    """Whether what `begins` so could be an archive."""
+    return begins[257:265] == _MAGIC
+
+
 def read_members(file: Source, *, where: str, most: int = MAX_FILE) -> Iterator[tuple[str, bytes]]:
     """Each member's path and bytes, at most `most` of them a member, from an archive that may be anything."""
     previous, seen, total = "", set[str](), 0
@@ -199,7 +205,7 @@ def _check_member(name: str, data: bytes, due: Mapping[str, TreeEntry], where: s
 
 def _parse(block: bytes, where: str, most: int) -> tuple[str, int]:
     """Path and size in a header that `header` could have written; anything else has a name of its own."""
-    if block[257:265] != b"ustar\00000":
+    if not is_archive(block):
         raise MalformedError("found no ustar header", where=where)
     flag = block[156:157]
     if flag != b"0":

@@ -16,7 +16,6 @@ Each gives an `Anchor`, and `seal.history` refuses a journal that does not meet 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -29,6 +28,7 @@ import msgspec
 from sealkit.files import read_if_there, replace_file
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import utc
+from sealkit.seal.waiting import take_lock
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.chain import JournalHead, is_time, parse_head
 from sealkit.wire.digest import parse_digest, short
@@ -106,7 +106,7 @@ class KnownHeads(msgspec.Struct, frozen=True):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            take_lock(descriptor, self.path, shared=False)
             yield
         finally:
             os.close(descriptor)

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from sealkit.files import open_folder, read_file_safely, read_if_there
+from sealkit.files import open_folder, read_file_safely, read_if_there, to_type
 from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import blocks
@@ -183,7 +183,7 @@ def read_seal(plan_path: Path, study: Path) -> tuple[Seal, str]:
     path = beside(plan_path, "seal.json")
     found = _read_record(path, study, Seal)
     if found is None:
-        raise OutOfOrderError("the plan is not sealed", where=str(plan_path), remedy=f"sealkit seal {plan_path}")
+        raise OutOfOrderError("the plan is not sealed", where=str(plan_path), remedy=to_type("seal", plan_path))
     seal, pin = found
     if not is_time(seal.sealed_at):
         raise MalformedError(f"sealed_at is {seal.sealed_at!a}, due YYYY-MM-DDThh:mm:ssZ", where=str(path))

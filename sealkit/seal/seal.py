@@ -17,7 +17,6 @@ import sealkit
 from sealkit.files import create_file, read_if_there
 from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.load import Plan, open_plan_bytes
-from sealkit.plan.schema import Spec
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.archive import write_archive
 from sealkit.seal.closure import make_closure
@@ -56,7 +55,7 @@ def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
 def _write(plan_path: Path, study: Path, plan: Plan, pilot: PilotSeal, now: datetime) -> None:
     closure = make_closure(study, declared(plan.spec))
     plan_seal = seal_of_plan(plan_path, study, plan)
-    manifest = write_manifest(beside(plan_path, "manifest.jsonl"), planned_scenarios(study, plan.spec))
+    manifest = write_manifest(beside(plan_path, "manifest.jsonl"), planned_scenarios(study, plan))
     archive = beside(plan_path, "source.tar")
     digest, size = write_archive(archive, closure, plan_entry(plan_seal), study=study)
     seal = Seal(
@@ -90,13 +89,14 @@ def seal_of_plan(plan_path: Path, study: Path, plan: Plan) -> PlanSeal:
     )
 
 
-def planned_scenarios(study: Path, spec: Spec) -> Iterator[Scenario]:
+def planned_scenarios(study: Path, plan: Plan) -> Iterator[Scenario]:
     """Every scenario that the plan runs at any stage, as the world of the working tree makes it."""
+    spec = plan.spec
     if isinstance(spec.world, ExternalWorld):
         return  # an external world fixes its own scenarios; sealkit has none to commit to
     world = load_world(study, spec.world.name)
     for family, seed in planned_keys(spec):
-        yield make_scenario(world, family, seed, spec.world.params)
+        yield make_scenario(world, family, seed, spec.world.params, where=plan.where)
 
 
 def _refuse_receipts(study: Path, plan: Plan) -> None:

@@ -14,12 +14,13 @@ what was sealed is another question (`check_no_drift`), which a run asks and a r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import InitVar, dataclass
 from pathlib import Path
 from typing import cast
 
-from sealkit.files import spell
+from sealkit.files import spell, to_type
 from sealkit.plan.load import Plan
 from sealkit.seal.closure import Drift, drift, make_closure
 from sealkit.seal.commitment import Amendment, Seal
@@ -208,6 +209,9 @@ def find_sealed(folder: Path) -> tuple[Path, ...]:
     if not wanted:
         raise UntrustedError("there is no sealed study here", where=str(folder), remedy="sealkit seal plans/NAME.yaml")
     for name in sorted(wanted - set(plans)):
+        if not os.path.lexists(study / "receipts" / name):
+            what, remedy = f"there is nothing here, and no seal of a plan {name!a}", to_type("verify", study)
+            raise UsageError(what, where=spell(study / "receipts" / name), remedy=remedy)
         raise UntrustedError(
             f"no seal in {study / 'plans'} is of a plan {name!a}", where=str(study / "receipts" / name)
         )

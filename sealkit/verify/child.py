@@ -1,8 +1,10 @@
 """The far side of a replay: runs the sealed world and judge, and answers in canonical JSON lines.
 
 It lives in the sealed source, is started by `verify.sandbox`, and speaks one request, one answer. Each is a JSON
-line; lines of a study travel as they are, each on a line of its own behind it, under the names in `raw`:
+line; lines of a study travel as they are, each on a line of its own behind it, under the names in `raw`. The first
+request is the same in every version of this protocol, so that each side learns first what the other speaks:
 
+    {"op": "hello"}                                                      → {"protocol": 1}
     {"op": "load", "judge": "worlds/house/judge", "world": "house"}     → {"measures": ["success", …]}
     {"op": "rerun", "pin": …, "judge": …, "slot": {…}, "moves": [{…}, …], "ended": …, "why": …,
      "raw": ["scenario"]}                                                → {"raw": ["episode"]}
@@ -21,7 +23,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import msgspec
 
@@ -33,6 +35,8 @@ from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
 from sealkit.world.loader import LoadedWorld, asks_for_rerun, load_judge, load_verifier, load_world, make_scenario
 from sealkit.world.sdk import Judge
 from sealkit.world.witness import rerun
+
+PROTOCOL: Final = 1  # raised by any change after which a child of the version before answers otherwise
 
 Request: TypeAlias = dict[str, Json]
 Raw: TypeAlias = dict[str, bytes]
@@ -130,7 +134,7 @@ def serve(answers_to: Callable[[Request, Raw], tuple[Json, Raw]]) -> None:
         try:
             request = cast(Request, decode_value(line.rstrip(b"\n"), where="request"))
             raw = {str(name): requests.readline()[:-1] for name in cast(list[str], request.get("raw", []))}
-            answer, lines = answers_to(request, raw)
+            answer, lines = ({"protocol": PROTOCOL}, {}) if request["op"] == "hello" else answers_to(request, raw)
             spoken = spelled(cast(dict[str, Json], answer), lines)
         except SealkitError as error:
             spoken = spelled({"error": str(error)}, {})

@@ -121,10 +121,10 @@ def _close_files(libc: ctypes.CDLL, readable: list[str]) -> bool:
         return False
     for path in readable:
         with contextlib.suppress(OSError):  # what is not there needs no permission
-            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
             rights = _READ_FILE | (_READ_DIR if os.path.isdir(path) else 0)
-            libc.syscall(_ADD_RULE, ruleset, 1, struct.pack("=Qi", rights, handle), 0)
-            os.close(handle)
+            libc.syscall(_ADD_RULE, ruleset, 1, struct.pack("=Qi", rights, opened), 0)
+            os.close(opened)
     closed = bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     os.close(ruleset)
     return closed

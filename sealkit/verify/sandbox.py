@@ -20,7 +20,8 @@ from typing import IO, Literal, NoReturn, Self, TypeAlias, cast
 
 import msgspec
 
-from sealkit.verify.child import spelled
+import sealkit
+from sealkit.verify.child import PROTOCOL, spelled
 from sealkit.wire.canon import MAX_LINE, decode_value
 from sealkit.wire.errors import HarnessError, MalformedError
 from sealkit.wire.records import Json, Move, Trusted
@@ -29,6 +30,9 @@ from sealkit.wire.verdict import Errored, Verdict
 Isolation: TypeAlias = Literal["kernel", "limits"]
 
 ANSWER_SECONDS = 120
+# What all answers together may take, in proportion to the work: a request is about one episode or one scenario.
+START_SECONDS = 120
+REQUEST_SECONDS = 10
 _MAX_WORDS = 1 << 16
 _CHUNK = 1 << 18
 
@@ -42,13 +46,16 @@ class Sandbox:
 
     `isolation` is what the caller insists on: `kernel` refuses to run where the system gives less,
     `limits` takes the best there is without insisting. `level` says what was given. A child that breaks the
-    protocol, or takes too long, is ended at once, and every later request says so.
+    protocol, or takes too long, is ended at once, and every later request says so. `sealed_by` is the version of
+    sealkit that the source was sealed with: one that speaks another protocol is refused.
     """
 
     SIDE = "sealkit.verify.child"  # the module of the sealed source that answers
 
-    def __init__(self, source: Path, *, isolation: Isolation) -> None:
-        self._buffer, self._words, self._broken = bytearray(), b"", ""
+    def __init__(self, source: Path, *, isolation: Isolation, sealed_by: str) -> None:
+        self._buffer, self._words = bytearray(), b""
+        self._broken: BrokenOffError | None = None
+        self._asked, self._waited, self._limit = 0, 0.0, f"{ANSWER_SECONDS} s"
         self._deadline = time.monotonic() + ANSWER_SECONDS
         code = f"{_jail()}\nenter({str(source)!r}, want={isolation!r}, side={self.SIDE!r})\n"
         self._child = subprocess.Popen(
@@ -66,11 +73,30 @@ class Sandbox:
         except HarnessError:
             self.close()
             raise
-        if isolation == "kernel" and self.level != "kernel":
+        try:
+            self._agree(isolation, sealed_by)
+        except HarnessError:
             self.close()
+            raise
+
+    def _agree(self, isolation: Isolation, sealed_by: str) -> None:
+        if isolation == "kernel" and self.level != "kernel":
             raise HarnessError(
                 "this system isolates no process from your files and network",
                 remedy="--replay=unsafe runs the study's code with limits only",
+            )
+        try:
+            spoken = self._ask({"op": "hello"}, {})[0].get("protocol")
+        except BrokenOffError:
+            raise
+        except HarnessError:
+            spoken = None  # what was sealed before there were versions knows no such request
+        if type(spoken) is not int or spoken != PROTOCOL:
+            theirs = f"is {spoken}" if type(spoken) is int else "has no number"
+            raise HarnessError(
+                f"this study was sealed by sealkit {sealed_by[:40]!a}, whose replay protocol {theirs}; this sealkit "
+                f"{sealkit.__version__} speaks {PROTOCOL}",
+                remedy="install that sealkit to run the sealed source again; without --replay its data can be checked",
             )
 
     def __enter__(self) -> Self:
@@ -142,11 +168,21 @@ class Sandbox:
 
     def _ask(self, request: dict[str, Json], raw: dict[str, bytes]) -> tuple[dict[str, Json], dict[str, bytes]]:
         """The answer to one request, and the lines that came with it."""
-        if self._broken:
-            raise BrokenOffError(self._broken)
-        self._deadline = time.monotonic() + ANSWER_SECONDS
-        self._send(spelled(request, raw))
-        answer, lines = self._answer()
+        if self._broken is not None:
+            raise BrokenOffError(self._broken.what, remedy=self._broken.remedy)
+        self._asked += 1
+        began, due = time.monotonic(), START_SECONDS + REQUEST_SECONDS * self._asked
+        left = due - self._waited
+        self._deadline, self._limit = began + ANSWER_SECONDS, f"{ANSWER_SECONDS} s"
+        if left < ANSWER_SECONDS:
+            self._deadline = began + left
+            each = f"{START_SECONDS} s and {REQUEST_SECONDS} s for each episode, scenario or measure asked for"
+            self._limit = f"the time that is left: {due} s for all {self._asked} answers, which is {each}"
+        try:
+            self._send(spelled(request, raw))
+            answer, lines = self._answer()
+        finally:
+            self._waited += time.monotonic() - began
         if "error" in answer:
             raise HarnessError(f"the sealed source failed: {answer['error']}")
         return answer, lines
@@ -155,7 +191,7 @@ class Sandbox:
         stdin, left = cast(IO[bytes], self._child.stdin).fileno(), memoryview(message)
         while left:
             if not self._writable.select(max(0.0, self._deadline - time.monotonic())):
-                self._break_off(f"the sealed source read nothing in {ANSWER_SECONDS} s")
+                self._too_late("read nothing")
             try:
                 left = left[os.write(stdin, left) :]
             except BrokenPipeError:
@@ -181,7 +217,7 @@ class Sandbox:
                 self._break_off(f"the sealed source answered more than {MAX_LINE} bytes")
             ready = self._selector.select(max(0.0, self._deadline - time.monotonic()))
             if not ready or time.monotonic() > self._deadline:
-                self._break_off(f"the sealed source gave no answer in {ANSWER_SECONDS} s")
+                self._too_late("gave no answer")
             for key, _ in ready:
                 self._take(cast(IO[bytes], key.fileobj))
         line, _, rest = bytes(self._buffer).partition(b"\n")
@@ -200,11 +236,15 @@ class Sandbox:
         else:
             self._break_off(self._last_words())
 
-    def _break_off(self, why: str) -> NoReturn:
+    def _too_late(self, what: str) -> NoReturn:
+        remedy = "nothing was ruled, and nothing counts against an agent; try it on a machine with less to do"
+        self._break_off(f"the sealed source {what} in {self._limit}", remedy)
+
+    def _break_off(self, why: str, remedy: str = "") -> NoReturn:
         """End the child: after this nothing that it says can be taken for an answer."""
-        self._broken = why
+        self._broken = BrokenOffError(why, remedy=remedy)
         self._child.kill()
-        raise BrokenOffError(why)
+        raise self._broken
 
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):

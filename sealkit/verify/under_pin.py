@@ -163,6 +163,6 @@ def open_sandbox(pinned: Pinned, isolation: Isolation) -> Iterator[Sandbox]:
         source = Path(folder) / "source"
         source.mkdir()
         pinned.unpack_source(source)
-        with Sandbox(source, isolation=isolation) as sandbox:
+        with Sandbox(source, isolation=isolation, sealed_by=pinned.commitment.sealkit) as sandbox:
             sandbox.load(spec.world.name, spec.judge)
             yield sandbox

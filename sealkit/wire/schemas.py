@@ -12,6 +12,7 @@ duplicate keys and depth are refused by `wire.canon` only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, TypeAlias, cast
 
 import msgspec
@@ -94,10 +95,10 @@ def kind_of(record: type[Record]) -> str:
     return str(record.__struct_config__.tag).split("/")[1]
 
 
-def record_schema(record: type[Record]) -> Schema:
-    """The schema of one record, complete in itself."""
+def record_schema(record: type[Record], *, digests: Mapping[str, tuple[str, ...]] = DIGESTS) -> Schema:
+    """The schema of one record, complete in itself; `digests` names the fields of each part that hold digests."""
     (top,), parts = msgspec.json.schema_components([record], ref_template="#/$defs/{name}")
-    defs: Schema = {name: _tightened(part, DIGESTS.get(name, ())) for name, part in sorted(parts.items())}
+    defs: Schema = {name: _tightened(part, digests.get(name, ())) for name, part in sorted(parts.items())}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **cast(Schema, top),

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import TypeAlias, cast
 
 import msgspec
 
@@ -33,6 +33,7 @@ from sealkit.world.sdk import Judge, Outline, Scripted, Session, State, Told
 
 Check = Callable[..., Verdict]  # check(trusted, episode), and for `replay` also rerun=
 ActFunction = Callable[[State, Action], tuple[State, Sequence[Told]]]
+Where: TypeAlias = Callable[..., str]  # where the plan has a key, such as `plan.where`: file, line, column and path
 
 
 class LoadedWorld(msgspec.Struct, frozen=True):
@@ -42,6 +43,12 @@ class LoadedWorld(msgspec.Struct, frozen=True):
     families: tuple[str, ...]
     module: ModuleType
     agents: Mapping[str, Scripted]
+
+    @property
+    def trial_params(self) -> Mapping[str, Json]:
+        """The parameters under which the world is tried: its `TRIAL_PARAMS`, or none."""
+        params: Mapping[str, Json] = getattr(self.module, "TRIAL_PARAMS", {})
+        return params
 
     def session(self, scenario: Scenario) -> Session:
         """A fresh simulator at the scenario's genesis."""
@@ -142,19 +149,75 @@ def _declared(module: ModuleType, name: str) -> object:
         raise HarnessError(f"the module declares no {name}", where=where) from None
 
 
-def make_scenario(world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json]) -> Scenario:
-    """The scenario that the world makes of (family, seed), checked; `params` are the plan's `world.params`."""
-    where = f"worlds/{world.name}: scenario({family!r}, {seed})"
+def spell_path(*path: str) -> str:
+    """Where a key of a plan stands, for want of the plan.
+
+    >>> spell_path("world", "params", "oil")
+    '$.world.params.oil'
+    """
+    return ".".join(("$", *path))
+
+
+def make_scenario(
+    world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json], *, where: Where = spell_path
+) -> Scenario:
+    """The scenario that the world makes of (family, seed), checked; `params` are the plan's `world.params`.
+
+    `UsageError` at the plan's key, as `where` spells it, if the family or the parameters are to blame: what is the
+    world's own fault is `HarnessError`.
+    """
     if family not in world.families:
-        raise UsageError(f"the world has no family {family!r}; it has {', '.join(world.families)}", where=where)
-    draws = Draws("scenario", world.name, family, seed)
-    function = world.module.scenario
+        what = f"the world has no family {family!r}; it has {', '.join(world.families)}"
+        raise UsageError(what, where=where("factors", "family"), remedy="name one of these")
+    signature = inspect.signature(world.module.scenario)
     try:
-        inspect.signature(function).bind(family, seed, draws, **params)
+        signature.bind(family, seed, None, **params)
     except TypeError as error:
-        raise UsageError(f"the plan's world.params do not fit: {error}", where=where) from error
+        unknown = [name for name in params if name not in signature.parameters][:1]
+        what = f"the plan's world.params do not fit: {error}"
+        raise UsageError(what, where=where("world", "params", *unknown), remedy=_spec_of(world)) from error
     try:
-        outline = function(family, seed, draws, **params)
+        return _made(world, family, seed, params)
+    except HarnessError as error:
+        blamed = _blamed(world, family, seed, params)
+        if blamed is None:
+            raise
+        what = f"with this the world makes no scenario of family {family}, seed {seed}: {error.what}"
+        raise UsageError(what, where=where("world", "params", *blamed), remedy=_spec_of(world)) from error
+
+
+def _spec_of(world: LoadedWorld) -> str:
+    return f"worlds/{world.name}/SPEC.md says what it takes"
+
+
+def _blamed(world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json]) -> tuple[str, ...] | None:
+    """The parameter that keeps the world from making this scenario; () if it takes several, None if it is the world.
+
+    The world is asked: one that makes the scenario under its trial parameters is not to blame.
+    """
+    known = world.trial_params
+    if not params or not _makes(world, family, seed, known):
+        return None
+    for name in params:
+        others = {other: value for other, value in params.items() if other != name}
+        if _makes(world, family, seed, others | {name: known[name]} if name in known else others):
+            return (name,)
+    return ()
+
+
+def _makes(world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json]) -> bool:
+    try:
+        _made(world, family, seed, params)
+    except HarnessError:
+        return False
+    return True
+
+
+def _made(world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json]) -> Scenario:
+    where = f"worlds/{world.name}: scenario({family!r}, {seed})"
+    draws = Draws("scenario", world.name, family, seed)
+    try:
+        outline = world.module.scenario(family, seed, draws, **params)
     except Exception as error:  # a study's own code may raise anything
         raise HarnessError(f"raised {type(error).__name__}: {error}", where=where) from error
     if not isinstance(outline, Outline):

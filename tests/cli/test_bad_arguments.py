@@ -132,7 +132,10 @@ def test_a_command_that_cannot_write_says_so(study: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("sealkit.cli.init.make_study", full)
     outcome = call("init", "new", cwd=study)
-    assert outcome.code == 3 and outcome.err == "sealkit: somewhere: No space left on device\n"
+    assert (
+        outcome.code == 3
+        and outcome.err == "sealkit: somewhere: No space left on device; make room, and run it again\n"
+    )
 
 
 def test_a_defect_is_called_one(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import HarnessError, UsageError
+from sealkit.wire.errors import UsageError
 from sealkit.wire.patch import covers, diff, resolve
 from sealkit.wire.records import (
     Action,
@@ -212,8 +212,9 @@ def test_parameters_that_do_not_fit_are_a_mistake_in_the_plan(house: House, para
     "params", [{"turn_budget": 0, "observation_window": 3}, {"turn_budget": 9, "observation_window": 0}]
 )
 def test_budgets_below_one_are_refused(house: House, params: dict[str, Json]) -> None:
-    with pytest.raises(HarnessError, match="at least 1"):
+    with pytest.raises(UsageError, match="at least 1") as refused:
         make_scenario(house.world, "noise", 0, params)
+    assert refused.value.where == "$.world.params." + next(name for name, value in params.items() if value == 0)
 
 
 def test_every_layout_of_the_noise_makes_the_door_matter(house: House) -> None:

@@ -32,6 +32,7 @@ FULL = Evidence(
     faults=0,
     replayed=True,
     rederived=True,
+    verifiers={"witness": "sealkit's", "replay": "sealkit's"},
     conforming=("replay", "witness"),
     audited=(26, 26),
     false_rejections=(True, "0 of 60 faithful parents rejected; at most 0.05 allowed"),
@@ -85,6 +86,7 @@ def test_with_all_its_evidence_every_gate_is_open() -> None:
         ("files_verify", {"faults": 2}, "2 episodes do not hold"),
         ("files_verify", {"replayed": False}, "the sealed source was not run again"),
         ("files_verify", {"rederived": False}, "not those that the journal records"),
+        ("files_verify", {"verifiers": {"witness": "sealkit's"}}, "no ruling of replay"),
     ],
 )
 def test_a_gate_closes_alone_when_just_its_evidence_is_gone(gate: Gate, without: dict[str, Any], says: str) -> None:
@@ -127,6 +129,13 @@ def test_a_plan_that_asks_for_no_replay_is_not_said_to_be_replayed() -> None:
     plain = msgspec.structs.replace(SPEC, verifiers=("witness",))
     (ruling,) = (one for one in decide_gates(plain, FULL, {}) if one.gate == "files_verify")
     assert ruling.open and "no episode run again" in ruling.evidence
+
+
+def test_whose_verifiers_ruled_is_said() -> None:
+    both = msgspec.structs.replace(SPEC, verifiers=("witness", "mine"))
+    evidence = replace(FULL, verifiers={"witness": "sealkit's", "mine": "the study's own"})
+    (ruling,) = (one for one in decide_gates(both, evidence) if one.gate == "files_verify")
+    assert ruling.open and ruling.evidence.endswith("; ruled by mine (the study's own), witness (sealkit's)")
 
 
 def test_exploratory_claims_leave_the_map_openly() -> None:

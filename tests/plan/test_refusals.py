@@ -145,6 +145,7 @@ RUN = [
     Case("scripted agent of an external world", "short: {role: control, run: [./harness, --prompt, short], models: [agent], trees: [prompts/short.txt]}", "short: {role: control, scripted: ⟦naive}", "$.factors.arm.short.scripted", "an external world has no scripted agents", "external"),
     Case("arm called all", "    naive: {", "    ⟦all: {", "$.factors.arm.all", "an arm cannot be called all", "dry-run"),
     Case("external world with a judge", "judge: null", "judge: ⟦judge", "$.judge", "an external world measures for itself", "external"),
+    Case("witnessed without the witness", "verifiers: [witness, replay]", "verifiers: ⟦[replay, mine]", "$.verifiers", "evidence that is witnessed is ruled on by the verifier witness; there are replay, mine; add witness (your own may stand beside it)"),
     Case("external world with a witness", "evidence: recorded", "evidence: ⟦witnessed", "$.evidence", "cannot offer evidence that is witnessed", "external"),
     Case("reference world without a judge", "judge: worlds/house/judge", "judge: ⟦null", "$.judge", "no judge measures the episodes"),
 ]

@@ -303,7 +303,7 @@ def test_markdown_obeys_no_text() -> None:
     for line in made.split("\n"):
         if "longer and longer" in line:
             foreign = line[line.index("alert(1)") - 10 :] if "alert(1)" in line else line
-            assert unescaped(foreign, "<>[]~@&#") == set()
+            assert unescaped(foreign.replace("<!-- -->", ""), "<>[]~&#$") == set()
     assert re.search(r"(?<!\\)\]\(", made) is None
     assert re.search(r"(?<!\\)://|(?<!w)www\.", made) is None
     assert made.count("\n## ") == ours.count("\n## ")

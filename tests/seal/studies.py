@@ -18,7 +18,7 @@ confounds: [The frog and the pond have the same author.]
 power: The frog is deterministic.
 
 world: {kind: reference, name: pond, params: {lilies: 3}}
-evidence: witnessed
+evidence: traced
 verifiers: [strict]
 judge: worlds/pond/judge
 

@@ -124,7 +124,7 @@ def standing(study: Path, scratch: Path) -> tuple[Version, Manifest]:
     """The version that the study's folder is now."""
     plan = open_plan(plan_of(study))
     closure: Closure = make_closure(study, declared(plan.spec))
-    sealed = write_manifest(scratch / "manifest.jsonl", planned_scenarios(study, plan.spec))
+    sealed = write_manifest(scratch / "manifest.jsonl", planned_scenarios(study, plan))
     manifest = open_manifest(scratch / "manifest.jsonl", sealed, inside=scratch)
     judge = judge_files(
         plan.spec, {name: (study / name).read_bytes() for name, _ in closure_files(closure) if name.startswith(FOLDER)}

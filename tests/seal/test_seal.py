@@ -471,7 +471,7 @@ def test_an_external_world_seals_without_scenarios(study: Path) -> None:
         "{kind: reference, name: pond, params: {lilies: 3}}",
         "{kind: external, run: [./sea], trees: [sea]}",
     )
-    edit(plan_of(study), "evidence: witnessed", "evidence: recorded")
+    edit(plan_of(study), "evidence: traced", "evidence: recorded")
     edit(plan_of(study), "judge: worlds/pond/judge", "judge: null")
     edit(
         plan_of(study),

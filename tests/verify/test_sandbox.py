@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import sealkit
 from sealkit.verify import sandbox as sandbox_module
 from sealkit.verify.sandbox import BrokenOffError, Sandbox
 from sealkit.wire.canon import decode_record
@@ -35,7 +36,7 @@ def trap(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def isolates(source: Path) -> bool:
     """Whether this system isolates at all; where it does not, the refusal is all there is to test."""
-    with Sandbox(source, isolation="limits") as sandbox:
+    with Sandbox(source, isolation="limits", sealed_by="1.0") as sandbox:
         return sandbox.level == "kernel"
 
 
@@ -47,7 +48,7 @@ def children(trap: Path) -> Iterator[Callable[[], Sandbox]]:
 
         def working() -> Sandbox:
             if not open_one or open_one[-1]._broken:
-                open_one.append(stack.enter_context(Sandbox(trap, isolation="kernel")))
+                open_one.append(stack.enter_context(Sandbox(trap, isolation="kernel", sealed_by="1.0")))
                 open_one[-1].load("lamp", "worlds/lamp/judge")
             return open_one[-1]
 
@@ -168,6 +169,46 @@ def test_a_loop_without_end_is_ended(name: str, caught: Sandbox, monkeypatch: py
         spring(caught, "calm")
 
 
+def test_all_answers_together_have_a_bound_that_grows_with_the_work(
+    caught: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each answer may take long, but not each of a hundred thousand."""
+    monkeypatch.setattr(caught, "_waited", 119 + 10.0 * (caught._asked + 1))
+    assert spring(caught, "calm") == "nothing came of it"
+    monkeypatch.setattr(caught, "_waited", 119.7 + 10.0 * (caught._asked + 1))
+    asked = caught._asked + 1
+    with pytest.raises(BrokenOffError) as late:
+        spring(caught, "loop")
+    assert late.value.exit_code == 3 and str(late.value) == (
+        f"the sealed source gave no answer in the time that is left: {120 + 10 * asked} s for all {asked} answers, which "
+        "is 120 s and 10 s for each episode, scenario or measure asked for; nothing was ruled, and nothing "
+        "counts against an agent; try it on a machine with less to do"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "theirs"),
+    [
+        ('{"error":"no operation"}', "has no number"), ('{"protocol":2}', "is 2"), ('{"protocol":true}', "has no number"),
+        ("{}", "has no number"), ('{"protocol":"1"}', "has no number"), ('{"protocol":0}', "is 0"),
+    ],
+)  # fmt: skip
+def test_a_source_of_another_protocol_is_refused(answer: str, theirs: str, tmp_path: Path) -> None:
+    child = tmp_path / "sealkit" / "verify" / "child.py"
+    child.parent.mkdir(parents=True)
+    for folder in (child.parent, child.parents[1]):
+        (folder / "__init__.py").touch()
+    child.write_text(
+        f"import sys\n\n\ndef main(source):\n    for line in sys.stdin:\n        sys.stdout.write({answer!r} + chr(10))\n        sys.stdout.flush()\n"
+    )
+    with pytest.raises(HarnessError) as refused:
+        Sandbox(tmp_path, isolation="limits", sealed_by="7.2")
+    assert str(refused.value) == (
+        f"this study was sealed by sealkit '7.2', whose replay protocol {theirs}; this sealkit {sealkit.__version__} speaks "
+        "1; install that sealkit to run the sealed source again; without --replay its data can be checked"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [
@@ -203,7 +244,7 @@ def test_an_answer_without_what_was_asked_for_is_told(caught: Sandbox) -> None:
 def judged(source: Path, judge: str) -> object:
     """What the child's judge gives an episode of the lamp."""
     put_world(source, judge=judge)
-    with Sandbox(source, isolation="limits") as sandbox:
+    with Sandbox(source, isolation="limits", sealed_by="1.0") as sandbox:
         assert sandbox.load("lamp", "worlds/lamp/judge") == ("lit",)
         scenario = sandbox.scenario("calm", 0, {})
         trusted = Trusted(pin=digest_bytes(b"pin"), judge=digest_bytes(b"judge"), slot=SLOT, scenario=scenario)
@@ -241,7 +282,7 @@ def test_a_judge_that_breaks_is_told_and_measures_nothing(body: str, says: str, 
 def test_an_episode_of_nearly_the_greatest_length_is_judged(source: Path) -> None:
     """It travels as it is: as text in a JSON line it would outgrow what a line may hold."""
     put_world(source, world=edited(WORLD, '"You light it."', "chr(34) * 1_300_000"))
-    with Sandbox(source, isolation="limits") as sandbox:
+    with Sandbox(source, isolation="limits", sealed_by="1.0") as sandbox:
         sandbox.load("lamp", "worlds/lamp/judge")
         scenario = sandbox.scenario("calm", 0, {})
         trusted = Trusted(pin=digest_bytes(b"pin"), judge=digest_bytes(b"judge"), slot=SLOT, scenario=scenario)
@@ -264,7 +305,7 @@ def put_verifier(source: Path, text: str) -> None:
 )
 def test_a_verifier_of_the_studys_own_that_breaks_has_errored(body: str, source: Path) -> None:
     put_verifier(source, f"def check(trusted, episode):\n    {body}\n")
-    with Sandbox(source, isolation="limits") as sandbox:
+    with Sandbox(source, isolation="limits", sealed_by="1.0") as sandbox:
         sandbox.load("lamp", "worlds/lamp/judge")
         trusted = Trusted(pin="p", judge="j", slot=SLOT, scenario=sandbox.scenario("calm", 0, {}))
         assert isinstance(sandbox.check("own", trusted, b"{}"), Errored)
@@ -273,7 +314,7 @@ def test_a_verifier_of_the_studys_own_that_breaks_has_errored(body: str, source:
 def test_a_child_that_is_gone_rules_on_nothing(source: Path) -> None:
     """A child that was killed, for want of memory say, must not read as so many episodes that no verifier accepted."""
     put_verifier(source, "def check(trusted, episode):\n    import os; os._exit(3)\n")
-    with Sandbox(source, isolation="limits") as sandbox:
+    with Sandbox(source, isolation="limits", sealed_by="1.0") as sandbox:
         sandbox.load("lamp", "worlds/lamp/judge")
         trusted = Trusted(pin="p", judge="j", slot=SLOT, scenario=sandbox.scenario("calm", 0, {}))
         for _ in range(2):
@@ -287,7 +328,7 @@ def test_a_verifier_of_the_studys_own_gives_its_verdict(source: Path) -> None:
         "from sealkit.wire.verdict import Reason, Rejected\n\n\ndef check(trusted, episode):\n"
         "    return Rejected(reasons=(Reason('boundary', 'acts[1]', str(trusted.slot['seed']), episode.decode()),))\n",
     )
-    with Sandbox(source, isolation="limits") as sandbox:
+    with Sandbox(source, isolation="limits", sealed_by="1.0") as sandbox:
         sandbox.load("lamp", "worlds/lamp/judge")
         trusted = Trusted(pin="p", judge="j", slot=SLOT, scenario=sandbox.scenario("calm", 0, {}))
         due = Rejected(reasons=(Reason("boundary", "acts[1]", "0", "{}"),))
@@ -301,12 +342,12 @@ def test_where_nothing_isolates_kernel_isolation_is_refused(trap: Path, monkeypa
     jail = sandbox_module._jail().replace('sys.platform.startswith("linux")', "False")
     monkeypatch.setattr(sandbox_module, "_jail", lambda: jail)
     with pytest.raises(HarnessError) as refused:
-        Sandbox(trap, isolation="kernel")
+        Sandbox(trap, isolation="kernel", sealed_by="1.0")
     assert str(refused.value) == (
         "this system isolates no process from your files and network; "
         "--replay=unsafe runs the study's code with limits only"
     )
-    with Sandbox(trap, isolation="limits") as sandbox:
+    with Sandbox(trap, isolation="limits", sealed_by="1.0") as sandbox:
         assert sandbox.level == "limits"
         sandbox.load("lamp", "worlds/lamp/judge")
         assert still_works(sandbox)
@@ -316,14 +357,14 @@ def test_where_nothing_isolates_kernel_isolation_is_refused(trap: Path, monkeypa
 def test_half_an_isolation_is_none(missing: str, trap: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jail = edited(sandbox_module._jail(), f"{missing}", "False")
     monkeypatch.setattr(sandbox_module, "_jail", lambda: jail)
-    with Sandbox(trap, isolation="limits") as sandbox:
+    with Sandbox(trap, isolation="limits", sealed_by="1.0") as sandbox:
         assert sandbox.level == "limits"
 
 
 def test_only_the_sealed_sealkit_is_imported(source: Path) -> None:
     """Not that of a checkout which the interpreter was told of."""
     put_world(source, world=edited(WORLD, '"Light the lamp, then say done."', '__import__("sealkit").__file__'))
-    with Sandbox(source, isolation="limits") as sandbox:
+    with Sandbox(source, isolation="limits", sealed_by="1.0") as sandbox:
         sandbox.load("lamp", "worlds/lamp/judge")
         scenario = decode_record(sandbox.scenario("calm", 0, {}), Scenario)
     assert scenario.briefing == str(source / "sealkit" / "__init__.py")

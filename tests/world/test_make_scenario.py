@@ -44,6 +44,44 @@ def test_params_that_are_missing_are_the_plans_fault(tmp_path: Path) -> None:
         make_scenario(lamp(tmp_path, "oil=3", "oil"), "calm", 0, {})
 
 
+PICKY = "    if not isinstance(oil, int) or oil < 1:\n        raise ValueError('oil is at least 1')\n    gust ="
+
+
+@pytest.mark.parametrize(
+    ("new", "params", "at", "says"),
+    [
+        (PICKY, {"oil": 0}, "$.world.params.oil", "raised ValueError: oil is at least 1"),
+        ("    oil < 3\n    gust =", {"oil": "much"}, "$.world.params.oil", "raised TypeError: '<' not supported"),
+        ("    oil = oil * 2**50\n    gust =", {"oil": 8}, "$.world.params.oil", r"an integer beyond 2\^53-1"),
+    ],
+)
+def test_params_that_the_world_refuses_are_the_plans_fault_at_their_key(
+    new: str, params: dict[str, int | str], at: str, says: str, tmp_path: Path
+) -> None:
+    """Whatever way the world fails: it makes the scenario without this parameter."""
+    world = lamp(tmp_path, "    gust =", new)
+    with pytest.raises(UsageError, match=says) as refused:
+        make_scenario(world, "windy", 0, dict(params))
+    assert refused.value.where == at
+
+
+def test_two_bad_params_are_blamed_together(tmp_path: Path) -> None:
+    world = lamp(
+        tmp_path, "oil=3):\n", "oil=3, wick=1):\n    if oil < 1 or wick < 1:\n        raise ValueError('too little')\n"
+    )
+    with pytest.raises(UsageError, match="too little") as refused:
+        make_scenario(world, "calm", 0, {"oil": 0, "wick": 0})
+    assert refused.value.where == "$.world.params"
+    with pytest.raises(UsageError, match="too little") as refused:
+        make_scenario(world, "calm", 0, {"oil": 1, "wick": 0}, where=lambda *path: "plans/x.yaml:3:4 " + "/".join(path))
+    assert refused.value.where == "plans/x.yaml:3:4 world/params/wick"
+
+
+def test_a_world_that_fails_under_its_own_params_too_is_to_blame(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match="ZeroDivisionError"):
+        make_scenario(lamp(tmp_path, "    gust =", "    1 / 0\n    gust ="), "calm", 0, {"oil": 1})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

@@ -21,8 +21,7 @@ SEEDS = (0, 1, 2)
 
 def trial_params(world: LoadedWorld) -> Mapping[str, Json]:
     """The parameters under which a world is tried: its `TRIAL_PARAMS`, or none."""
-    params: Mapping[str, Json] = getattr(world.module, "TRIAL_PARAMS", {})
-    return params
+    return world.trial_params
 
 
 def trial_scenario(world: LoadedWorld, family: str, seed: int) -> bytes:

@@ -1,0 +1,43 @@
+"""What was given to be verified: a study, one plan of it, an edition, or a bundle alone; anything else is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from sealkit.files import kind_of_file, to_type
+from sealkit.publish.released import BUNDLE, RESULTS
+from sealkit.wire.errors import UsageError
+
+Given: TypeAlias = Literal["study", "plan", "edition", "bundle"]
+_WHAT = "name a study's folder, its receipts/, plans/NAME.yaml, an edition's folder, or its bundle.tar"
+
+
+def what_is_given(path: Path) -> Given:
+    """What `path` is; `UsageError` if there is nothing, or nothing that holds a study. Nothing is opened."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        if _was_sealed(path):
+            return "study"  # its receipts are gone: which is for the review to say
+        raise UsageError("there is no study here", where=str(path), remedy=_WHAT) from None
+    if stat.S_ISREG(mode):
+        return "plan" if path.parent.name == "plans" and path.suffix == ".yaml" else "bundle"
+    if not stat.S_ISDIR(mode):
+        what = f"found {kind_of_file(mode)}, due a folder or a file that holds a study"
+        raise UsageError(what, where=str(path), remedy=_WHAT)
+    if (path / "plans").is_dir() or _was_sealed(path):
+        return "study"
+    if os.path.lexists(path / RESULTS) or os.path.lexists(path / BUNDLE):
+        return "edition"
+    above = path.parent if (path.parent / "plans").is_dir() else None
+    remedy = _WHAT if above is None else to_type("verify", above)
+    raise UsageError("there is no study here", where=str(path), remedy=remedy)
+
+
+def _was_sealed(path: Path) -> bool:
+    """Whether `path` is where a study has its receipts, or one plan's of them."""
+    place = path if path.name == "receipts" else path.parent
+    return place.name == "receipts" and (place.parent / "plans").is_dir()
