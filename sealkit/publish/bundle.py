@@ -4,7 +4,7 @@ The same ustar form as a source archive, the same bytes on every machine, and on
 
     CHANGELOG_AFTER_SEAL.md                         if there is one, as of the edition
     plans/NAME.yaml  NAME.seal.json  NAME.manifest.jsonl  NAME.source.tar     and those of each amendment
-    receipts/ID/HEAD  episodes.jsonl  journal.jsonl     up to the entry that the edition was made at
+    receipts/ID/HEAD  calls.jsonl  episodes.jsonl  journal.jsonl     up to the entry that the edition was made at
 
 Whoever opens one trusts nothing in it. Refused, besides what `seal.archive` refuses: any other name, a second study, a
 missing part.
@@ -21,7 +21,7 @@ from pathlib import Path
 from sealkit.files import open_safely, read_file_safely
 from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, read_members, write_member
 from sealkit.seal.changelog import CHANGELOG, changelog_upto
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL
 from sealkit.seal.places import amendment_file, beside
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.canon import encode_record
@@ -29,7 +29,7 @@ from sealkit.wire.chain import JournalHead
 from sealkit.wire.errors import MalformedError, UsageError
 
 _is_part = re.compile(
-    rf"plans/[A-Za-z0-9._-]+|receipts/[A-Za-z0-9_-]+/(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(HEAD)})"
+    rf"plans/[A-Za-z0-9._-]+|receipts/[A-Za-z0-9_-]+/(?:calls|episodes|journal)\.jsonl|receipts/[A-Za-z0-9_-]+/HEAD"
     rf"|{re.escape(CHANGELOG)}"
 ).fullmatch
 
@@ -55,6 +55,8 @@ def _members(sealed: SealedPlan, head: JournalHead) -> Iterator[tuple[str, bytes
     folder = f"receipts/{sealed.plan.spec.id}"
     yield f"{folder}/{JOURNAL}", _prefix(sealed.receipts / JOURNAL, study, head.size)
     yield f"{folder}/{EPISODES}", _prefix(sealed.receipts / EPISODES, study, head.episodes_size)
+    if head.calls_size:
+        yield f"{folder}/{CALLS}", _prefix(sealed.receipts / CALLS, study, head.calls_size)
     yield f"{folder}/{HEAD}", encode_record(head) + b"\n"
     changelog = changelog_upto(sealed, head)
     if changelog:
