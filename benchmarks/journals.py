@@ -20,7 +20,7 @@ def event(number: int) -> Event:
     if number % 2:
         return Attempted(stage="confirmatory", pin=PIN, slot=slot, attempt=1)
     digest = digest_bytes(str(number).encode())
-    return EpisodeKept(stage="confirmatory", pin=PIN, slot=slot, attempt=1, digest=digest, bytes=12_000)
+    return EpisodeKept(stage="confirmatory", pin=PIN, slot=slot, attempt=1, digest=digest, bytes=12_000, calls=None)
 
 
 def chained(count: int) -> tuple[tuple[bytes, ...], JournalHead]:

@@ -68,7 +68,9 @@ def _events(bench: Bench) -> Iterator[tuple[Event, bytes]]:
         line = bench.play(slot)
         digest = digest_bytes(line)
         yield (
-            EpisodeKept(stage="confirmatory", pin=bench.pin, slot=slot, attempt=1, digest=digest, bytes=len(line)),
+            EpisodeKept(
+                stage="confirmatory", pin=bench.pin, slot=slot, attempt=1, digest=digest, bytes=len(line), calls=None
+            ),
             line + b"\n",
         )
     yield Closed(stage="confirmatory", slots=count, episodes=count, abandoned=0, missing=0), b""

@@ -21,22 +21,15 @@ endpoint, under sixty-four of them at once, and when an episode is run again fro
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from sealkit.wire.records import Action, Json, Move
 from sealkit.wire.trace import bare
-from sealkit.world.sdk import Agent, View
+from sealkit.world.sdk import Agent, Message, View
 
-__all__ = ("Action", "Ask", "Fault", "Message", "Move", "Player", "Reply", "Scripted", "Turn")
-
-
-class Message(msgspec.Struct, frozen=True):
-    """One message of a conversation."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
+__all__ = ("Action", "Ask", "Closable", "Fault", "Message", "Move", "Player", "Reply", "Scripted", "Turn")
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -78,6 +71,14 @@ class Player(Protocol):
 
     def turn(self, view: View) -> Turn:
         """Decide what to do next."""
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A player that holds something, such as a running program: whoever plays it closes it, however it ends."""
+
+    def close(self) -> None:
+        """Let go of it."""
 
 
 class Scripted:

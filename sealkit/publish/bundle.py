@@ -4,8 +4,8 @@ The same ustar form as a source archive, the same bytes on every machine, and on
 
     CHANGELOG_AFTER_SEAL.md                         if there is one, as of the edition
     plans/NAME.yaml  NAME.seal.json  NAME.manifest.jsonl  NAME.source.tar     and those of each amendment
-    receipts/ID/HEAD  episodes.jsonl  journal.jsonl     up to the entry that the edition was made at
-    receipts/ID/pilot/HEAD  episodes.jsonl  journal.jsonl  calls.jsonl     whole, where the seal counts a pilot
+    receipts/ID/HEAD  calls.jsonl  episodes.jsonl  journal.jsonl     up to the entry that the edition was made at
+    receipts/ID/pilot/HEAD  calls.jsonl  episodes.jsonl  journal.jsonl     whole, where the seal counts a pilot
 
 Whoever opens one trusts nothing in it. Refused, besides what `seal.archive` refuses: any other name, a second study, a
 missing part.
@@ -22,17 +22,17 @@ from pathlib import Path
 from sealkit.files import open_safely, read_file_safely, read_if_there
 from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, is_archive, read_members, write_member
 from sealkit.seal.changelog import CHANGELOG, changelog_upto
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL
-from sealkit.seal.piloted import CALLS, PILOT
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL
+from sealkit.seal.piloted import PILOT
 from sealkit.seal.places import amendment_file, beside
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.canon import encode_record
 from sealkit.wire.chain import JournalHead
 from sealkit.wire.errors import MalformedError, UsageError
 
-_KEPT = f"(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(HEAD)})"
+_KEPT = f"(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(CALLS)}|{re.escape(HEAD)})"
 _is_part = re.compile(
-    rf"plans/[A-Za-z0-9._-]+|receipts/[A-Za-z0-9_-]+/(?:{PILOT}/(?:{re.escape(CALLS)}|{_KEPT})|{_KEPT})"
+    rf"plans/[A-Za-z0-9._-]+|receipts/[A-Za-z0-9_-]+/(?:{PILOT}/)?{_KEPT}"
     rf"|{re.escape(CHANGELOG)}"
 ).fullmatch
 
@@ -58,6 +58,8 @@ def _members(sealed: SealedPlan, head: JournalHead) -> Iterator[tuple[str, bytes
     folder = f"receipts/{sealed.plan.spec.id}"
     yield f"{folder}/{JOURNAL}", _prefix(sealed.receipts / JOURNAL, study, head.size)
     yield f"{folder}/{EPISODES}", _prefix(sealed.receipts / EPISODES, study, head.episodes_size)
+    if head.calls_size:
+        yield f"{folder}/{CALLS}", _prefix(sealed.receipts / CALLS, study, head.calls_size)
     yield f"{folder}/{HEAD}", encode_record(head) + b"\n"
     if sealed.seal.pilot.head is not None:
         for name in (JOURNAL, EPISODES, HEAD, CALLS):

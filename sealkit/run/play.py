@@ -13,16 +13,17 @@ from copy import deepcopy
 from typing import NoReturn, TypeAlias
 
 from sealkit.agents.scripted import start_scripted
-from sealkit.agents.turns import Ask, Fault, Move, Player, Reply
+from sealkit.agents.turns import Ask, Closable, Fault, Move, Player, Reply
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.records import Trusted
-from sealkit.wire.trace import RESERVED, noop
+from sealkit.wire.trace import RESERVED, is_noop, noop
 from sealkit.world.loader import LoadedWorld
 from sealkit.world.sdk import View
 from sealkit.world.witness import Recorder, open_scenario
 
 Playing: TypeAlias = Generator[Ask, Reply, bytes]
 USES_TURN = "uses_turn"
+BLOCKED = "blocked"  # the one reason for which a player itself may use a turn without acting
 
 
 def play(
@@ -30,7 +31,8 @@ def play(
 ) -> Playing:
     """The episode's canonical line; `HarnessError` if the study's own code raises.
 
-    `endings` says of each way in which a turn may fail whether it uses the turn or ends the episode.
+    `endings` says of each way in which a turn may fail whether it uses the turn or ends the episode. A player that
+    can be closed is closed, whether the episode ends, breaks, or is given up.
     """
     try:
         return (yield from _play(world, player, trusted, endings, reads_truth=reads_truth))
@@ -40,6 +42,9 @@ def play(
         raise
     except Exception as error:  # a study's own code may raise anything; it is never the agent's failure
         raise HarnessError(f"the world or its agent raised {type(error).__name__}: {error}") from error
+    finally:
+        if isinstance(player, Closable):
+            player.close()
 
 
 def answered(playing: Playing, ask: Callable[[Ask], Reply]) -> bytes:
@@ -82,7 +87,9 @@ def _play(
             if endings.get(decided.why) != USES_TURN:
                 return recorder.close(decided.why, why=decided.say)
             decided = Move(action=noop(decided.why, decided.say), calls=decided.calls, memory=decided.memory)
-        elif decided.action.name in RESERVED:
+        elif decided.action.name in RESERVED and not (
+            is_noop(decided.action) and decided.action.args["why"] == BLOCKED
+        ):
             raise HarnessError(f"an agent cannot act {decided.action.name!r}: the word is sealkit's own")
         act = recorder.act(decided)
         if act.action.name in scenario.finals:

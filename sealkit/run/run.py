@@ -131,7 +131,7 @@ class _Run:
             return True
         failed = Failed(
             stage=self.bench.stage, pin=self.bench.pin, slot=slot, attempt=attempt, ending=outcome.ending,
-            why=outcome.why,
+            why=outcome.why, calls=None,
         )  # fmt: skip
         with self.ctrl_c.held():
             self.journal.append(failed, now=self.now())
@@ -149,5 +149,6 @@ class _Run:
         return not again
 
     def _pause(self, reason: str, detail: str) -> None:
+        paused = Paused(stage=self.bench.stage, reason=reason, detail=detail, calls=None)
         with self.ctrl_c.held():
-            self.journal.append(Paused(stage=self.bench.stage, reason=reason, detail=detail), now=self.now())
+            self.journal.append(paused, now=self.now())

@@ -14,6 +14,7 @@ from types import TracebackType
 from sealkit.files import Folder
 from sealkit.seal.waiting import take_lock
 from sealkit.wire.canon import MAX_LINE
+from sealkit.wire.chain import MAX_CALLS
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 
 _CHUNK = 1 << 16
@@ -51,14 +52,23 @@ class AppendLog:
         """`line` and a newline stand behind the first `due` bytes, on disk; `UntrustedError` if there are others."""
         if b"\n" in line or len(line) > MAX_LINE:
             raise MalformedError(f"a line of {len(line)} bytes, due one line of at most {MAX_LINE}", where=self._where)
+        self._append(line + b"\n", due)
+
+    def append_lines(self, lines: bytes, *, due: int) -> None:
+        """What `append` does, of several lines that each end in their newline."""
+        if not lines.endswith(b"\n") or len(lines) > MAX_CALLS:
+            raise MalformedError(f"{len(lines)} bytes, due whole lines, at most {MAX_CALLS} bytes", where=self._where)
+        self._append(lines, due)
+
+    def _append(self, data: bytes, due: int) -> None:
         self.check_end(due)
-        written, failure = 0, "the file system took a part of the line"
+        written, failure = 0, "the file system took a part of it"
         try:
-            written = os.write(self.descriptor, line + b"\n")
+            written = os.write(self.descriptor, data)
             os.fsync(self.descriptor)
         except OSError as error:
             written, failure = -1, error.strerror or str(error)
-        if written != len(line) + 1:
+        if written != len(data):
             os.ftruncate(self.descriptor, due)
             raise HarnessError(f"nothing was appended: {failure}", where=self._where, remedy="make room, run it again")
 

@@ -41,16 +41,12 @@ class SourceSeal(Record, frozen=True):
     size: Count
 
 
-class PilotSeal(Record, frozen=True, omit_defaults=True):
-    """What was piloted before the seal: episodes, recorded calls, and the head of the pilot's journal, or null.
-
-    `calls_file` is the digest of the file of calls, and is written only where there is one.
-    """
+class PilotSeal(Record, frozen=True):
+    """What was piloted before the seal: episodes, recorded calls, and the head of the pilot's journal, or null."""
 
     episodes: Count
     calls: Count
     head: str | None
-    calls_file: str | None = None
 
 
 class Seal(Record, frozen=True, tag_field="type", tag="sealkit/seal/v1"):

@@ -1,11 +1,11 @@
-"""Reads a journal and its episodes, side by side, and checks every byte of both.
+"""Reads a journal, its episodes and its calls, side by side, and checks every byte of them.
 
     for entry, episode in history:      # episode: its line, for an `episode` entry; else None
-        ...
+        history.calls               # the lines of calls.jsonl that this entry tells of; b"" if it tells of none
     history.head                        # and only now is what was read known to be whole
 
 What is read is fixed under the lock at the start, so a run may go on meanwhile. Each line is checked as it is
-passed on: its spelling, its number, the line before it, the episode against its digest. What only the end
+passed on: its spelling, its number, the line before it, episode and calls against their digests. What only the end
 can show raises at the end: entries that HEAD counts and the journal lacks, a HEAD that does not fit, bytes
 that no entry accounts for, an anchor (a head quoted outside the folder) that was not met, an amendment without
 its entry. So a reader that stops early has checked less.
@@ -20,12 +20,26 @@ from typing import BinaryIO
 
 import msgspec
 
-from sealkit.files import open_safely
+from sealkit.files import Folder, open_safely
 from sealkit.seal.appendlog import open_log
 from sealkit.seal.in_force import Due, InForce
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, LockedJournal, locked_journal
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, LockedJournal, locked_journal
 from sealkit.wire.canon import MAX_LINE
-from sealkit.wire.chain import EMPTY, Entry, EpisodeKept, Event, JournalHead, Sealed, Slot, follow
+from sealkit.wire.chain import (
+    EMPTY,
+    MAX_CALLS,
+    CallLines,
+    Entry,
+    EpisodeKept,
+    Event,
+    Failed,
+    JournalHead,
+    Paused,
+    Sealed,
+    Slot,
+    call_lines,
+    follow,
+)
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
 
@@ -49,15 +63,16 @@ class History:
     """One reading of the journal in a folder; `open_history` makes one. Iterate over it once, to its end."""
 
     def __init__(
-        self, folder: Path, inside: Path, sizes: tuple[int, int], head: JournalHead | None, first: Sealed | None
+        self, folder: Path, inside: Path, sizes: tuple[int, int, int], head: JournalHead | None, first: Sealed | None
     ) -> None:
         self.folder = folder
         self.anchored: tuple[Anchor, ...] = ()
         self.clock_went_back: tuple[int, ...] = ()  # entries that are timed before the entry before them
         self.head = EMPTY  # of what was read so far
+        self.calls = b""  # of the entry that was passed on last
         self._anchors: dict[int, list[Anchor]] = {}
         self._inside = inside
-        self._journal_size, self._episodes_size = sizes
+        self._journal_size, self._episodes_size, self._calls_size = sizes
         self._due = head
         self._first = first
         self._lacks_last = False
@@ -78,7 +93,7 @@ class History:
 
     def __iter__(self) -> Iterator[tuple[Entry, bytes | None]]:
         """Every entry, with its episode's line if it has one."""
-        with self._open(JOURNAL) as journal, self._open(EPISODES) as episodes:
+        with self._open(JOURNAL) as journal, self._open(EPISODES) as episodes, self._open(CALLS) as calls:
             time, met, in_force = "", False, self.in_force
             for line in self._whole_lines(journal):
                 entry, self.head = follow(self.head, line, file=str(self._journal))
@@ -93,11 +108,14 @@ class History:
                     self._meet(self.head)
                 met = met or self.head == self._due
                 event = entry.event
+                told = event.calls if isinstance(event, (EpisodeKept, Failed, Paused)) else None
+                self.calls = b"" if told is None else self._block(calls, entry.seq, told)
                 if type(event) is EpisodeKept:
                     yield entry, self._episode(episodes, entry.seq, event)
                 else:
                     yield entry, None
             self._check_end(met)
+            self._check_calls_end(calls)
             self._check_episodes_end(episodes)
         for anchor in (anchor for group in self._anchors.values() for anchor in group):
             if anchor.count > self.head.count:
@@ -123,7 +141,7 @@ class History:
         except FileNotFoundError:
             if name == JOURNAL:
                 raise UntrustedError("there is no journal", where=str(self._journal), remedy=TAMPERED) from None
-            return io.BytesIO()  # no episode was kept yet, or else the first one's check names it
+            return io.BytesIO()  # nothing was kept in it yet, or else the first check of what is due names it
 
     def _whole_lines(self, journal: BinaryIO) -> Iterator[bytes]:
         """The journal's lines without their newlines; a torn last one is left for `_check_end`."""
@@ -147,6 +165,18 @@ class History:
             due = f"the episode of digest {short(event.digest)} that was journaled"
             raise UntrustedError(f"evidence: found {_describe(line)}, due {due}", where=where, remedy=TAMPERED)
         return line[:-1]
+
+    def _block(self, calls: BinaryIO, seq: int, told: CallLines) -> bytes:
+        where = f"{self.folder / CALLS} (entry {seq})"
+        if told.bytes > MAX_CALLS:
+            raise MalformedError(f"calls of {told.bytes} bytes, due at most {MAX_CALLS}", where=where)
+        block = calls.read(told.bytes)
+        if not block.endswith(b"\n") or call_lines(block) != told:
+            at = self.head.calls_size - told.bytes
+            found = f"{len(block)} bytes from byte {at} on with digest {short(digest_bytes(block))}"
+            due = f"{told.count} lines, {told.bytes} bytes with digest {short(told.digest)}, that were journaled"
+            raise UntrustedError(f"evidence: found {found}, due {due}", where=where, remedy=TAMPERED)
+        return block
 
     def _check_first(self, entry: Entry) -> None:
         if self._first is not None and entry.event != self._first:
@@ -193,6 +223,15 @@ class History:
             what = f"HEAD is one behind: it counts {due.count} entries of {head.count}"
             raise UntrustedError(what, where=str(self.folder / HEAD), remedy=REPAIR)
 
+    def _check_calls_end(self, calls: BinaryIO) -> None:
+        extra = self._calls_size - self.head.calls_size
+        if extra > 0:
+            raise UntrustedError(
+                f"evidence: {extra} bytes from byte {self.head.calls_size} on that no entry of the journal knows",
+                where=str(self.folder / CALLS),
+                remedy="a run killed before the entry leaves these, and `sealkit run` moves them aside",
+            )
+
     def _check_episodes_end(self, episodes: BinaryIO) -> None:
         extra = self._episodes_size - self.head.episodes_size
         if extra > 0:
@@ -218,12 +257,16 @@ def open_history(folder: Path, *, inside: Path, first: Sealed | None, anchors: I
 
 def history_locked(log: LockedJournal, *, inside: Path, first: Sealed | None) -> History:
     """What `open_history` gives, for whoever holds the lock on the journal already."""
+    sizes = (log.size(), _size(log.folder, EPISODES), _size(log.folder, CALLS))
+    return History(log.folder.path, inside, sizes, log.head(), first)
+
+
+def _size(folder: Folder, name: str) -> int:
     try:
-        with open_log(log.folder, EPISODES, writes=False) as episodes:
-            episodes_size = episodes.size()
+        with open_log(folder, name, writes=False) as log:
+            return log.size()
     except FileNotFoundError:
-        episodes_size = 0
-    return History(log.folder.path, inside, (log.size(), episodes_size), log.head(), first)
+        return 0
 
 
 def spell_slot(slot: Slot) -> str:

@@ -1,14 +1,15 @@
 """The journal of a sealed plan: what happened, in order, in a file that only grows.
 
-`receipts/<plan id>/` holds three files that belong together:
+`receipts/<plan id>/` holds four files that belong together:
 
     journal.jsonl    one canonical `wire.chain.Entry` a line, each with the digest of the line before
-    HEAD             one canonical `JournalHead`: how many entries, the digest of the last, both files' sizes
+    HEAD             one canonical `JournalHead`: how many entries, the digest of the last, the files' sizes
     episodes.jsonl   the episodes, in the order of the journal's `episode` entries
+    calls.jsonl      the calls to models, in the order of the entries that end an attempt; none if none was made
 
 Every change is made under one lock, in this order, each step on disk before the next:
 
-    [episode line →] journal line → HEAD replaced
+    [lines of calls →] [episode line →] journal line → HEAD replaced
 
 so whatever a crash leaves is one of the states that `seal.recovery` tells apart, and nothing that HEAD counts
 is ever lost. An append costs the same at a hundred entries and at a hundred thousand: it compares the journal's
@@ -28,13 +29,27 @@ from pathlib import Path
 from sealkit.files import Folder, open_folder, read_if_there, replace_file, sync_folder
 from sealkit.seal.appendlog import AppendLog, open_log
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import EMPTY, EpisodeKept, Event, JournalHead, Opened, Sealed, Slot, Stage, extend
+from sealkit.wire.chain import (
+    EMPTY,
+    EpisodeKept,
+    Event,
+    Failed,
+    JournalHead,
+    Opened,
+    Paused,
+    Sealed,
+    Slot,
+    Stage,
+    call_lines,
+    extend,
+)
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
 
 JOURNAL = "journal.jsonl"
 HEAD = "HEAD"
 EPISODES = "episodes.jsonl"
+CALLS = "calls.jsonl"
 _MAX_HEAD = 1024
 
 
@@ -77,18 +92,27 @@ class Journal:
         """The head as this object last saw it."""
         return self._known or EMPTY
 
-    def append(self, event: Event, *, now: datetime) -> JournalHead:
-        """`event` is the last entry, on disk, after this; the head that counts it."""
-        with self.locked() as log:
-            return self.append_locked(log, self._check_head(log), event, now)
+    def append(self, event: Event, *, now: datetime, calls: bytes = b"") -> JournalHead:
+        """`event` is the last entry, on disk, after this; the head that counts it.
 
-    def append_episode(
-        self, line: bytes, *, stage: Stage, pin: str, slot: Slot, attempt: int, now: datetime
-    ) -> JournalHead:
-        """The episode `line`, then its entry, are on disk after this, with nothing between them."""
-        kept = EpisodeKept(stage=stage, pin=pin, slot=slot, attempt=attempt, digest=digest_bytes(line), bytes=len(line))
+        `calls` are the lines of calls.jsonl that the event tells of; they are on disk before it.
+        """
         with self.locked() as log:
             before = self._check_head(log)
+            _append_calls(log.folder, before, event, calls)
+            return self.append_locked(log, before, event, now)
+
+    def append_episode(
+        self, line: bytes, *, stage: Stage, pin: str, slot: Slot, attempt: int, now: datetime, calls: bytes = b""
+    ) -> JournalHead:
+        """The lines of its calls, the episode `line`, then its entry, are on disk after this, one behind the other."""
+        kept = EpisodeKept(
+            stage=stage, pin=pin, slot=slot, attempt=attempt, digest=digest_bytes(line), bytes=len(line),
+            calls=call_lines(calls),
+        )  # fmt: skip
+        with self.locked() as log:
+            before = self._check_head(log)
+            _append_calls(log.folder, before, kept, calls)
             with open_log(log.folder, EPISODES, writes=True, create=True) as episodes:
                 episodes.append(line, due=before.episodes_size)
             return self.append_locked(log, before, kept, now)
@@ -117,6 +141,15 @@ class Journal:
             raise UntrustedError(f"entry {head.count - 1} is not the one that HEAD names", where=str(log.path))
         self._known = head
         return head
+
+
+def _append_calls(folder: Folder, head: JournalHead, event: Event, block: bytes) -> None:
+    told = event.calls if isinstance(event, (EpisodeKept, Failed, Paused)) else None
+    if told != call_lines(block):
+        raise ValueError("the event tells of other calls than are given")
+    if block:
+        with open_log(folder, CALLS, writes=True, create=True) as log:
+            log.append_lines(block, due=head.calls_size)
 
 
 class LockedJournal(AppendLog):

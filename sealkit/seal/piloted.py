@@ -1,8 +1,6 @@
 """What was piloted before a seal: counted from the pilot's journal, committed to by the seal, and checked again.
 
-    receipts/ID/pilot/journal.jsonl HEAD episodes.jsonl   chained as any journal is; the seal quotes its head
-    receipts/ID/pilot/calls.jsonl                         recorded model calls; the seal has their number and the
-                                                          digest of the file
+    receipts/ID/pilot/journal.jsonl HEAD episodes.jsonl calls.jsonl   chained as any journal is; the seal quotes HEAD
 
 `read_pilot` counts, for the seal; `check_pilot` counts again, for a reader, and holds it against the seal. No pilot
 goes on after the seal, so the journal ends at the head that is quoted.
@@ -10,24 +8,21 @@ goes on after the seal, so the journal ends at the head that is quoted.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sealkit.files import open_safely
 from sealkit.seal.commitment import PilotSeal
 from sealkit.seal.history import open_history
 from sealkit.seal.journal import JOURNAL, exclusive
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Attempted, EpisodeKept, Failed, Opened
+from sealkit.wire.chain import Attempted, EpisodeKept, Failed, Opened, Paused
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Count
 
 PILOT: Final = "pilot"
-CALLS: Final = "calls.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +32,30 @@ class Piloted:
     episodes: Count
     attempts: Count
     calls: Count
-    calls_file: str | None
     head: str
 
     @property
     def seal(self) -> PilotSeal:
-        """What a seal says of it: the head commits to the attempts."""
-        return PilotSeal(episodes=self.episodes, calls=self.calls, head=self.head, calls_file=self.calls_file)
+        """What a seal says of it: the head commits to the attempts and to every recorded call."""
+        return PilotSeal(episodes=self.episodes, calls=self.calls, head=self.head)
 
 
 def read_pilot(folder: Path, *, inside: Path) -> Piloted | None:
     """The pilot in `folder`; None if there is no journal of one."""
     if not os.path.lexists(folder / JOURNAL):
         return None
-    attempts = episodes = 0
+    attempts = episodes = calls = 0
     history = open_history(folder, inside=inside, first=None)
     for entry in history.entries():
         event = entry.event
-        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed)) and event.stage != PILOT:
+        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Paused)) and event.stage != PILOT:
             what = f"an entry of a {event.stage} run in the journal of a pilot"
             raise UntrustedError(what, where=f"{folder / JOURNAL} entry {entry.seq}", remedy="no pilot writes this")
         attempts += isinstance(event, Attempted)
         episodes += isinstance(event, EpisodeKept)
-    calls, digest = _calls(folder / CALLS, inside)
-    return Piloted(episodes=episodes, attempts=attempts, calls=calls, calls_file=digest, head=str(history.head))
+        if isinstance(event, (EpisodeKept, Failed, Paused)) and event.calls is not None:
+            calls += event.calls.count
+    return Piloted(episodes=episodes, attempts=attempts, calls=calls, head=str(history.head))
 
 
 def seal_pilot(folder: Path, *, inside: Path, until: ExitStack) -> PilotSeal:
@@ -82,22 +77,9 @@ def check_pilot(sealed: SealedPlan) -> Piloted | None:
         raise UntrustedError(what, where=where, remedy="fetch the whole study")
     for what, now, due in (
         ("its head is", found.head, said.head or "none"), ("episodes:", found.episodes, said.episodes),
-        ("calls:", found.calls, said.calls), (f"{CALLS} is", found.calls_file or "none", said.calls_file or "none"),
+        ("calls:", found.calls, said.calls),
     ):  # fmt: skip
         if now != due:
             remedy = "a pilot was run after the seal, or its files were edited"
             raise UntrustedError(f"{what} {now}, but the seal says {due}", where=where, remedy=remedy)
     return found
-
-
-def _calls(path: Path, inside: Path) -> tuple[Count, str | None]:
-    """How many lines a file of calls has, and its digest."""
-    try:
-        with open(open_safely(path, inside=inside), "rb") as file:
-            count, digest = 0, hashlib.sha256()
-            for chunk in iter(lambda: file.read(1 << 20), b""):
-                count += chunk.count(b"\n")
-                digest.update(chunk)
-    except FileNotFoundError:
-        return 0, None
-    return count, f"sha256:{digest.hexdigest()}"

@@ -1,19 +1,21 @@
-"""Brings a journal and its episodes back to a whole state after a crash, and says so in the journal.
+"""Brings a journal, its episodes and its calls back to a whole state after a crash, and says so in the journal.
 
-An append writes [episode line →] journal line → HEAD, each on disk before the next. So a process or a machine
-that dies leaves one of these, and nothing else:
+An append writes [lines of calls →] [episode line →] journal line → HEAD, each on disk before the next. So a process
+or a machine that dies leaves one of these, and nothing else:
 
     state                                              what is done
     1  all of it, or nothing of it                     nothing
     2  a part of an episode line, or a whole one       moved to torn/; the slot runs again; `repaired`
     3  a part of a journal line                        moved to torn/; `repaired` (and state 2 with it, for an episode)
+    c  lines of calls, whole or not, with any of 1–3   moved to torn/; `repaired`; their attempt left no outcome
     4  a whole journal line, HEAD one behind           HEAD is brought up to it; `recovered`
     5  the same with the first line, no HEAD           the same
     6  a part of the first line, no HEAD               moved to torn/; `sealkit seal` writes the first entry
     7  a file in torn/ that no entry mentions          `repaired` (the repair itself was cut off)
 
 Anything else was done by hand and is refused: HEAD behind by more than one entry or ahead, no HEAD behind more
-than one entry, bytes behind the journal that are more than one line, more than one episode without an entry.
+than one entry, bytes behind the journal that are more than one line, more than one episode without an entry, more calls
+without one than an entry may tell of.
 
 Torn bytes are never deleted, and nothing that HEAD counts is touched.
 """
@@ -22,21 +24,23 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 from sealkit.files import Folder, read_file_safely
 from sealkit.seal.appendlog import AppendLog, open_log
 from sealkit.seal.history import TAMPERED, history_locked
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, Journal, LockedJournal, read_head
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, LockedJournal, read_head
 from sealkit.wire.canon import MAX_LINE
-from sealkit.wire.chain import EMPTY, JournalHead, Opened, Recovered, Repaired, Sealed, follow
+from sealkit.wire.chain import EMPTY, MAX_CALLS, JournalHead, Opened, Recovered, Repaired, Sealed, follow
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, UntrustedError
 
 TORN = "torn"
-_is_torn = re.compile(r"(journal|episodes)\.jsonl\.(0|[1-9][0-9]{0,15})\.[0-9a-f]{12}\Z").match
+_MOST_TORN = max(MAX_CALLS, MAX_LINE + 2)
+_is_torn = re.compile(r"(journal|episodes|calls)\.jsonl\.(0|[1-9][0-9]{0,15})\.[0-9a-f]{12}\Z").match
 
 
 def recover(folder: Path, *, inside: Path, now: datetime) -> tuple[Repaired | Recovered, ...]:
@@ -54,6 +58,7 @@ def recover(folder: Path, *, inside: Path, now: datetime) -> tuple[Repaired | Re
         if before is None or head.count > before.count:
             done.append(Recovered(entry=head.count - 1))
             head = journal.append_locked(log, head, done[0], now)
+        _mend_calls(log.folder, head)
         _mend_episodes(log.folder, head)
         for repaired in _unrecorded(log, inside):
             done.append(repaired)
@@ -98,22 +103,46 @@ def _mend_journal(log: LockedJournal, before: JournalHead | None) -> JournalHead
 
 def _mend_episodes(folder: Folder, head: JournalHead) -> None:
     due = head.episodes_size
-    try:
-        log = open_log(folder, EPISODES, writes=True)
-    except FileNotFoundError as error:
-        if not due:
+    with _log_beside(folder, EPISODES, due) as log:
+        if log is None:
             return
-        raise UntrustedError("there are no episodes", where=str(folder.path / EPISODES), remedy=TAMPERED) from error
-    with log:
         size = log.size()
-        if size < due:
-            raise UntrustedError(f"found {size} bytes, due {due}", where=str(log.path), remedy=TAMPERED)
         tail = log.read(due, MAX_LINE + 2)
         if b"\n" in tail[:-1] or size > due + len(tail):
             what = f"more than one episode from byte {due} on that no entry of the journal knows"
             raise UntrustedError(what, where=str(log.path), remedy=TAMPERED)
         if tail:
             _move_aside(log, folder, due, tail)
+
+
+def _mend_calls(folder: Folder, head: JournalHead) -> None:
+    due = head.calls_size
+    with _log_beside(folder, CALLS, due) as log:
+        if log is None:
+            return
+        tail = log.read(due, MAX_CALLS + 1)
+        if len(tail) > MAX_CALLS:
+            what = f"more than {MAX_CALLS} bytes from byte {due} on that no entry of the journal knows"
+            raise UntrustedError(what, where=str(log.path), remedy=TAMPERED)
+        if tail:
+            _move_aside(log, folder, due, tail)
+
+
+@contextmanager
+def _log_beside(folder: Folder, name: str, due: int) -> Iterator[AppendLog | None]:
+    """The log `name`, which holds at least the `due` bytes that HEAD counts; None if there is none and none is due."""
+    try:
+        log = open_log(folder, name, writes=True)
+    except FileNotFoundError as error:
+        if due:
+            raise UntrustedError("the file is gone", where=str(folder.path / name), remedy=TAMPERED) from error
+        yield None
+        return
+    with log:
+        size = log.size()
+        if size < due:
+            raise UntrustedError(f"found {size} bytes, due {due}", where=str(log.path), remedy=TAMPERED)
+        yield log
 
 
 def _move_aside(log: AppendLog, folder: Folder, offset: int, tail: bytes) -> None:
@@ -123,7 +152,7 @@ def _move_aside(log: AppendLog, folder: Folder, offset: int, tail: bytes) -> Non
         os.fsync(folder.descriptor)
     name = f"{log.path.name}.{offset}.{digest_bytes(tail)[7:19]}"
     with folder.below(TORN) as torn:
-        kept = torn.read(name, limit=MAX_LINE + 2)
+        kept = torn.read(name, limit=_MOST_TORN)
         if kept is None:
             torn.create(name, tail)
         elif kept != tail:  # the same bytes are there if a repair was cut off before the next line
@@ -147,7 +176,7 @@ def _unrecorded(log: LockedJournal, inside: Path) -> tuple[Repaired, ...]:
     for name in names:
         if f"{TORN}/{name}" in known:
             continue
-        tail = read_file_safely(folder / TORN / name, inside=inside, limit=MAX_LINE + 2)
+        tail = read_file_safely(folder / TORN / name, inside=inside, limit=_MOST_TORN)
         file, offset, _ = name.rsplit(".", 2)
         found.append(
             Repaired(

@@ -8,8 +8,8 @@ the event. Nothing else orders the journal: the time is advisory, a clock may go
 b'{"event":{"entry":0,"kind":"recovered"},"prev":null,"seq":0,"time":"2026-11-30T12:00:00Z","type":"sealkit/entry/v1"}'
 
 `follow` checks one line against all lines before it, of which it needs only how many there were and the
-digest of the last; that pair, with the sizes of journal.jsonl and episodes.jsonl so far, is a `JournalHead`, kept
-in the file HEAD:
+digest of the last; that pair, with the sizes of journal.jsonl, episodes.jsonl and calls.jsonl so far, is a
+`JournalHead`, kept in the file HEAD:
 
 >>> entry, head = follow(EMPTY, first)
 >>> head.count, short(head.digest), head.size
@@ -73,8 +73,19 @@ class Attempted(Record, frozen=True, tag_field="kind", tag="attempted"):
     attempt: Count
 
 
+class CallLines(Record, frozen=True):
+    """The next `count` lines of calls.jsonl, of `bytes` bytes with their newlines; `digest` is over all of these."""
+
+    count: Annotated[int, Meta(ge=1, le=2**53 - 1)]
+    bytes: Annotated[int, Meta(ge=1, le=2**53 - 1)]
+    digest: str
+
+
 class EpisodeKept(Record, frozen=True, tag_field="kind", tag="episode"):
-    """That try left an episode: the next line of episodes.jsonl, of `bytes` bytes without its newline."""
+    """That try left an episode: the next line of episodes.jsonl, of `bytes` bytes without its newline.
+
+    `calls` are the lines of that try's calls to models, null if it made none; so in `Failed` and `Paused`.
+    """
 
     stage: Stage
     pin: str
@@ -82,6 +93,7 @@ class EpisodeKept(Record, frozen=True, tag_field="kind", tag="episode"):
     attempt: Count
     digest: str
     bytes: Count
+    calls: CallLines | None
 
 
 class Failed(Record, frozen=True, tag_field="kind", tag="failed"):
@@ -93,14 +105,19 @@ class Failed(Record, frozen=True, tag_field="kind", tag="failed"):
     attempt: Count
     ending: str
     why: str
+    calls: CallLines | None
 
 
 class Paused(Record, frozen=True, tag_field="kind", tag="paused"):
-    """A run stopped before its end and finalised no slot by it: a word, and a sentence or nothing."""
+    """A run stopped before its end and finalised no slot by it: a word, and a sentence or nothing.
+
+    `calls` are those of all tries that it cut off.
+    """
 
     stage: Stage
     reason: str
     detail: str
+    calls: CallLines | None
 
 
 class Closed(Record, frozen=True, tag_field="kind", tag="closed"):
@@ -181,6 +198,13 @@ class Amended(Record, frozen=True, tag_field="kind", tag="amended"):
     phase: Phase
 
 
+class Withheld(Record, frozen=True, tag_field="kind", tag="withheld"):
+    """The body of this digest, a request or a reply, was taken out of blobs/ on purpose; what hangs on it is unread."""
+
+    digest: str
+    reason: str
+
+
 class Withdrawn(Record, frozen=True, tag_field="kind", tag="withdrawn"):
     """The authors withdraw `what`, the name of a claim, or `all` of them."""
 
@@ -204,6 +228,7 @@ Event: TypeAlias = (
     | Analysed
     | Published
     | Amended
+    | Withheld
     | Withdrawn
 )
 
@@ -221,12 +246,13 @@ class Entry(Record, frozen=True, tag_field="type", tag="sealkit/entry/v1"):
 
 
 class JournalHead(Record, frozen=True, tag_field="type", tag="sealkit/journal-head/v1"):
-    """A journal up to its entry number `count - 1`: that line's digest, and how many bytes both files have."""
+    """A journal up to its entry number `count - 1`: that line's digest, and how many bytes the three files have."""
 
     count: Count
     digest: str | None
     size: Count
     episodes_size: Count
+    calls_size: Count
 
     def __str__(self) -> str:
         return f"{self.count}:{self.digest}"
@@ -234,7 +260,7 @@ class JournalHead(Record, frozen=True, tag_field="type", tag="sealkit/journal-he
 
 _decoder = msgspec.json.Decoder(Entry)
 
-EMPTY = JournalHead(count=0, digest=None, size=0, episodes_size=0)
+EMPTY = JournalHead(count=0, digest=None, size=0, episodes_size=0, calls_size=0)
 
 
 def follow(head: JournalHead, line: bytes, *, file: str = "journal.jsonl") -> tuple[Entry, JournalHead]:
@@ -262,13 +288,32 @@ def extend(head: JournalHead, event: Event, time: str) -> tuple[bytes, JournalHe
     return line, _after(head, line, event)
 
 
+# What the calls of one attempt, or of all the attempts that a pause cut off, may come to.
+MAX_CALLS = 32 * 1024 * 1024
+
+
+def call_lines(block: bytes) -> CallLines | None:
+    r"""What an entry says of `block`, whole lines of calls.jsonl; None if there are none.
+
+    >>> call_lines(b'{"n":1}\n{"n":2}\n').count
+    2
+    """
+    if not block:
+        return None
+    if not block.endswith(b"\n"):
+        raise MalformedError("the last line has no newline", where="calls.jsonl")
+    return CallLines(count=block.count(b"\n"), bytes=len(block), digest=digest_bytes(block))
+
+
 def _after(head: JournalHead, line: bytes, event: Event) -> JournalHead:
     episode = event.bytes + 1 if type(event) is EpisodeKept else 0
+    calls = event.calls if isinstance(event, (EpisodeKept, Failed, Paused)) else None
     return JournalHead(
         count=head.count + 1,
         digest=digest_bytes(line),
         size=head.size + len(line) + 1,
         episodes_size=head.episodes_size + episode,
+        calls_size=head.calls_size + (0 if calls is None else calls.bytes),
     )
 
 

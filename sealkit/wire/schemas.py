@@ -51,6 +51,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "Analysed": ("results",),
     "Attempted": ("pin",),
     "Boundary": ("head",),
+    "CallLines": ("digest",),
     "Closing": ("root", "judge", "judged", "record"),
     "ContractRef": ("digest",),
     "Entry": ("prev",),
@@ -69,6 +70,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "Shown": ("digest",),
     "Start": ("pin", "scenario", "genesis"),
     "Verified": ("verifiers",),
+    "Withheld": ("digest",),
 }
 
 _ASCII: Final[Schema] = {"pattern": r"^[\u0000-\u007f]*$"}

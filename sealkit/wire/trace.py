@@ -33,6 +33,12 @@ def noop(why: str, say: str) -> Action:
     return Action(name=NOOP, args={"say": say, "why": why})
 
 
+def is_noop(action: Action) -> bool:
+    """Whether the action is one that `noop` made."""
+    say, why = action.args.get("say"), action.args.get("why")
+    return isinstance(say, str) and isinstance(why, str) and action == noop(why, say)
+
+
 def bare(action: Action) -> Move:
     """The move of an agent that asks no model and keeps nothing."""
     return Move(action=action, calls=(), memory={})

@@ -31,7 +31,7 @@ none. Beside the world stands `judge.py` with `MEASURES` and `judge(scenario, ep
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -77,9 +77,9 @@ from sealkit.world.draws import Draws
 __all__ = (
     # what a world is made of
     "Action", "ActsLater", "Agent", "Authority", "Contract", "Episode", "Fact", "Inbox", "InboxOpened", "Json",
-    "Judge", "Measures", "Notice", "Op", "Outline", "Patch", "Reading", "Restore", "Rung", "Scalar", "Scenario",
-    "Scripted", "Segment", "Session", "Sight", "Snapshot", "State", "Tell", "Text", "ThisReturn", "Told", "View",
-    "When", "WhenShown",
+    "Judge", "Measures", "Message", "Notice", "Op", "Outline", "Patch", "Reader", "Reading", "Restore", "Rung",
+    "Scalar", "Scenario", "Scripted", "Segment", "Session", "Sight", "Snapshot", "State", "Tell", "Text", "ThisReturn",
+    "Told", "Transcript", "Turned", "View", "When", "WhenShown",
     # words for authors
     "action", "add", "after", "after_act", "authority", "contract", "count", "false_reading", "inbox", "never",
     "notice", "of_act", "on", "reading", "remove", "replace", "seen", "text",
@@ -163,6 +163,63 @@ class Judge(Protocol):
 
     def __call__(self, scenario: Scenario, episode: Episode) -> Measures:
         """One value for each name in the judge module's `MEASURES`; a count is an int, a yes-no is 0 or 1."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of a conversation with a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Turned(msgspec.Struct, frozen=True):
+    """One act as a reader may see it: its number, the action, the text that came back, what the arm kept of it."""
+
+    n: int
+    action: Action
+    text: str
+    memory: dict[str, Json]
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """An episode as a reader may see it: without slot, arm, family, pin, and without what the world knows."""
+
+    briefing: str
+    turns: tuple[Turned, ...]
+
+
+def transcript(scenario: Scenario, episode: Episode) -> Transcript:
+    """The episode without all that was hidden from the agent, and without what says which slot it is."""
+    turns = tuple(
+        Turned(n=act.n, action=act.action, text=words_of(act.segments), memory=act.memory) for act in episode.acts
+    )
+    return Transcript(briefing=scenario.briefing, turns=turns)
+
+
+def words_of(segments: Sequence[Segment]) -> str:
+    """The text of a return, as the agent sees it."""
+    return "".join(segment.text for segment in segments if not isinstance(segment, InboxOpened))
+
+
+class Reader(Protocol):
+    """One kind of reading of an episode, by a model or by rules; `READINGS` in a judge's module names each.
+
+    What is `said` is JSON. Whoever reads is shown a transcript alone; only `score` knows what was true.
+    """
+
+    schema: dict[str, Json]
+
+    def ask(self, shown: Transcript, level: str) -> tuple[Message, ...]:
+        """What a model is asked at this level of the plan's reading."""
+
+    def read(self, text: str) -> Json:
+        """What the model's reply says; a reply that cannot be read says nothing."""
+
+    def rule(self, shown: Transcript) -> Json:
+        """What rules say, without a model."""
+
+    def score(self, scenario: Scenario, episode: Episode, said: Json) -> Measures:
+        """The measures of what was said; one with a unit is a mapping from each unit to its value."""
 
 
 # --- words for authors ---------------------------------------------------------------------------

@@ -54,12 +54,12 @@ def tried(seed: int, attempt: int = 1, stage: Stage = "confirmatory") -> Attempt
 
 def kept(seed: int, attempt: int = 1, stage: Stage = "confirmatory") -> EpisodeKept:
     slot: dict[str, int | str] = {"arm": "A", "family": "noise", "seed": seed}
-    return EpisodeKept(stage=stage, pin=PIN, slot=slot, attempt=attempt, digest=PIN, bytes=9)
+    return EpisodeKept(stage=stage, pin=PIN, slot=slot, attempt=attempt, digest=PIN, bytes=9, calls=None)
 
 
 def failed(seed: int, ending: str) -> Failed:
     slot: dict[str, int | str] = {"arm": "A", "family": "noise", "seed": seed}
-    return Failed(stage="confirmatory", pin=PIN, slot=slot, attempt=1, ending=ending, why="so")
+    return Failed(stage="confirmatory", pin=PIN, slot=slot, attempt=1, ending=ending, why="so", calls=None)
 
 
 def course(*events: Event) -> Course:
@@ -75,7 +75,7 @@ SEALED = Sealed(plan="v1", pin=PIN)
 PLAIN = (SEALED, opened(), tried(0), kept(0), tried(1), kept(1))
 TWICE = (
     SEALED, opened(stage="smoke"), tried(100, stage="smoke"), kept(100, stage="smoke"),
-    opened(), tried(0), kept(0), tried(1), Paused(stage="confirmatory", reason="provider", detail="too many errors"),
+    opened(), tried(0), kept(0), tried(1), Paused(stage="confirmatory", reason="provider", detail="too many errors", calls=None),
     opened(THERE), tried(1, 2), kept(1, 2), tried(2), failed(2, "provider_error"), tried(3), failed(3, "harness_error"),
     Closed(stage="confirmatory", slots=4, episodes=2, abandoned=1, missing=2),
     Looked(what="analyse"), Analysed(results=PIN), Looked(what="claims"),

@@ -65,12 +65,18 @@ class Journal:
         where = self.slot(*slot)  # type: ignore[arg-type]
         number = self.attempt(where)
         digest = digest_bytes(b"")
-        self.tell(EpisodeKept(stage=self.stage, pin=self.pin, slot=where, attempt=number, digest=digest, bytes=1))
+        self.tell(
+            EpisodeKept(stage=self.stage, pin=self.pin, slot=where, attempt=number, digest=digest, bytes=1, calls=None)
+        )
 
     def fail(self, *slot: str | int) -> None:
         where = self.slot(*slot)  # type: ignore[arg-type]
         number = self.attempt(where)
-        self.tell(Failed(stage=self.stage, pin=self.pin, slot=where, attempt=number, ending="harness_error", why=""))
+        self.tell(
+            Failed(
+                stage=self.stage, pin=self.pin, slot=where, attempt=number, ending="harness_error", why="", calls=None
+            )
+        )
 
     def amended(self, number: int, phase: Phase = "after_first_episode") -> None:
         self.pin = self.pins[number].pin
@@ -179,7 +185,9 @@ def test_what_was_under_way_stays_abandoned(pins: tuple[Pinned, ...]) -> None:
     digest = digest_bytes(b"")
     slot = journal.slot("frog", "calm", 0)
     with pytest.raises(UntrustedError, match="which is not under way"):
-        journal.tell(EpisodeKept(stage="confirmatory", pin=journal.pin, slot=slot, attempt=1, digest=digest, bytes=1))
+        journal.tell(
+            EpisodeKept(stage="confirmatory", pin=journal.pin, slot=slot, attempt=1, digest=digest, bytes=1, calls=None)
+        )
     journal.keep("frog", "calm", 0)
     assert journal.state.abandoned == {"frog": 1}
 

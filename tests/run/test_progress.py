@@ -25,11 +25,13 @@ def tried(slot: Slot = ONE, attempt: int = 1) -> Event:
 
 
 def kept(slot: Slot = ONE, attempt: int = 1) -> Event:
-    return EpisodeKept(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, digest=PIN, bytes=1)
+    return EpisodeKept(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, digest=PIN, bytes=1, calls=None)
 
 
 def failed(slot: Slot = ONE, attempt: int = 1) -> Event:
-    return Failed(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, ending="harness_error", why="x")
+    return Failed(
+        stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, ending="harness_error", why="x", calls=None
+    )
 
 
 def closed(episodes: int, abandoned: int, *, slots: int = 8, missing: int | None = None) -> Event:
@@ -57,10 +59,10 @@ def test_other_stages_and_other_entries_are_passed_over() -> None:
 
 
 def test_a_pause_for_errors_is_held_against_no_slot() -> None:
-    pause = Paused(stage="confirmatory", reason=ERRORS_IN_A_ROW, detail="")
+    pause = Paused(stage="confirmatory", reason=ERRORS_IN_A_ROW, detail="", calls=None)
     state = follow([tried(TWO), failed(TWO), tried(), kept(), tried(TWO, 2), failed(TWO, 2), pause])
     assert state.failed[state.index(TWO)] == 1, "the failure before the episode stays, that of the row is forgiven"
-    interrupted = Paused(stage="confirmatory", reason="interrupted", detail="")
+    interrupted = Paused(stage="confirmatory", reason="interrupted", detail="", calls=None)
     state = follow([tried(), failed(), interrupted])
     assert state.failed[state.index(ONE)] == 1
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sealkit.seal.history import open_history
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, Journal
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal
 from sealkit.wire.chain import Attempted, Entry, Opened, Sealed
 from sealkit.wire.digest import digest_bytes
 
@@ -34,11 +34,22 @@ def episode_line(seed: int, size: int = 40) -> bytes:
     return line
 
 
-def attempt(journal: Journal, seed: int, *, size: int = 40) -> None:
-    """One slot: its `attempted` entry, its episode and that entry."""
+def calls_of(seed: int, count: int = 2) -> bytes:
+    """So many lines as calls.jsonl holds them; each has its newline."""
+    return b"".join(b'{"n":%d,"seed":%d}\n' % (n, seed) for n in range(1, count + 1))
+
+
+def attempt(journal: Journal, seed: int, *, size: int = 40, calls: bytes = b"") -> None:
+    """One slot: its `attempted` entry, the lines of its calls, its episode and that entry."""
     journal.append(Attempted(stage="confirmatory", pin=PIN, slot=slot(seed), attempt=1), now=at(2 * seed + 1))
     journal.append_episode(
-        episode_line(seed, size), stage="confirmatory", pin=PIN, slot=slot(seed), attempt=1, now=at(2 * seed + 2)
+        episode_line(seed, size),
+        stage="confirmatory",
+        pin=PIN,
+        slot=slot(seed),
+        attempt=1,
+        now=at(2 * seed + 2),
+        calls=calls,
     )
 
 
@@ -47,16 +58,16 @@ def read(study: Path) -> list[tuple[Entry, bytes | None]]:
 
 
 def files(study: Path) -> dict[str, bytes]:
-    """The three files as they stand; a file that is not there is not in it."""
+    """The four files as they stand; a file that is not there is not in it."""
     folder = study / "receipts" / "toy"
-    return {name: (folder / name).read_bytes() for name in (JOURNAL, HEAD, EPISODES) if (folder / name).exists()}
+    return {name: (folder / name).read_bytes() for name in (JOURNAL, HEAD, EPISODES, CALLS) if (folder / name).exists()}
 
 
 def put(study: Path, content: dict[str, bytes]) -> Path:
     """A study whose receipts are exactly these files."""
     folder = study / "receipts" / "toy"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (JOURNAL, HEAD, EPISODES):
+    for name in (JOURNAL, HEAD, EPISODES, CALLS):
         (folder / name).unlink(missing_ok=True)
     for name, data in content.items():
         (folder / name).write_bytes(data)

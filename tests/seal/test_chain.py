@@ -17,6 +17,7 @@ from sealkit.wire.chain import (
     Analysed,
     ArmCounts,
     Attempted,
+    CallLines,
     Closed,
     Entry,
     EpisodeKept,
@@ -31,6 +32,7 @@ from sealkit.wire.chain import (
     Sealed,
     Verified,
     Withdrawn,
+    Withheld,
     extend,
     follow,
     is_time,
@@ -48,15 +50,17 @@ tallies = st.dictionaries(names, counts, max_size=3)
 stages = st.sampled_from(["pilot", "smoke", "confirmatory"])
 slots = st.dictionaries(names, st.one_of(st.integers(-MAX_INT, MAX_INT), words), max_size=4)
 
+told = st.none() | st.builds(CallLines, count=st.integers(1, 2**20), bytes=st.integers(1, 2**30), digest=digests)
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(Sealed, plan=words, pin=digests),
     st.builds(Opened, stage=stages, pin=digests, sealkit=words, environment=digests),
     st.builds(Attempted, stage=stages, pin=digests, slot=slots, attempt=counts),
     st.builds(
-        EpisodeKept, stage=stages, pin=digests, slot=slots, attempt=counts, digest=digests, bytes=st.integers(0, 2**30)
+        EpisodeKept, stage=stages, pin=digests, slot=slots, attempt=counts, digest=digests,
+        bytes=st.integers(0, 2**30), calls=told,
     ),
-    st.builds(Failed, stage=stages, pin=digests, slot=slots, attempt=counts, ending=words, why=words),
-    st.builds(Paused, stage=stages, reason=words, detail=words),
+    st.builds(Failed, stage=stages, pin=digests, slot=slots, attempt=counts, ending=words, why=words, calls=told),
+    st.builds(Paused, stage=stages, reason=words, detail=words, calls=told),
     st.builds(Closed, stage=stages, slots=counts, episodes=counts, abandoned=counts, missing=counts),
     st.builds(Recovered, entry=counts),
     st.builds(Repaired, file=words, offset=counts, bytes=counts, digest=digests, moved_to=words),
@@ -73,6 +77,7 @@ events: st.SearchStrategy[Event] = st.one_of(
     st.builds(Looked, what=words),
     st.builds(Analysed, results=digests),
     st.builds(Amended, number=counts, pin=digests, phase=st.sampled_from(get_args(Phase))),
+    st.builds(Withheld, digest=digests, reason=words),
     st.builds(Withdrawn, what=words, reason=words),
 )  # fmt: skip
 
@@ -89,6 +94,8 @@ def test_whatever_was_extended_is_followed_to_the_same_head(happened: list[Event
         read.append(entry.event)
     assert (read, head) == (happened, written)
     assert head.size == sum(len(line) + 1 for line in lines)
+    spent = [event.calls for event in happened if isinstance(event, (EpisodeKept, Failed, Paused))]
+    assert head.calls_size == sum(calls.bytes for calls in spent if calls is not None)
     assert head.episodes_size == sum(event.bytes + 1 for event in happened if isinstance(event, EpisodeKept))
 
 

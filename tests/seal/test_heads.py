@@ -19,7 +19,9 @@ PIN, OTHER = digest_bytes(b"a seal"), digest_bytes(b"another seal")
 
 
 def head(count: int, word: bytes = b"entry") -> JournalHead:
-    return JournalHead(count=count, digest=digest_bytes(word + b"%d" % count), size=100 * count, episodes_size=0)
+    return JournalHead(
+        count=count, digest=digest_bytes(word + b"%d" % count), size=100 * count, episodes_size=0, calls_size=0
+    )
 
 
 @pytest.fixture

@@ -42,11 +42,11 @@ def tried(pin: int = 0, stage: Stage = "confirmatory") -> Attempted:
 
 
 def kept(pin: int = 0, stage: Stage = "confirmatory") -> EpisodeKept:
-    return EpisodeKept(stage=stage, pin=PINS[pin], slot=SLOT, attempt=1, digest=PINS[0], bytes=1)
+    return EpisodeKept(stage=stage, pin=PINS[pin], slot=SLOT, attempt=1, digest=PINS[0], bytes=1, calls=None)
 
 
 def failed(pin: int = 0) -> Failed:
-    return Failed(stage="confirmatory", pin=PINS[pin], slot=SLOT, attempt=1, ending="harness_error", why="")
+    return Failed(stage="confirmatory", pin=PINS[pin], slot=SLOT, attempt=1, ending="harness_error", why="", calls=None)
 
 
 def amended(number: int, phase: Phase) -> Amended:

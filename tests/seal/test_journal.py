@@ -10,12 +10,26 @@ from pathlib import Path
 import pytest
 
 from sealkit.seal.history import Anchor, open_history
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, Journal, exclusive, read_head, utc
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, exclusive, read_head, utc
 from sealkit.wire.canon import encode_record
-from sealkit.wire.chain import EMPTY, EpisodeKept, Looked, extend, parse_head
+from sealkit.wire.chain import EMPTY, CallLines, EpisodeKept, Looked, Paused, call_lines, extend, parse_head
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError, SealkitError, UntrustedError
-from tests.seal.journals import NOW, OPENED, PIN, SEALED, at, attempt, episode_line, files, put, read, slot, start
+from tests.seal.journals import (
+    NOW,
+    OPENED,
+    PIN,
+    SEALED,
+    at,
+    attempt,
+    calls_of,
+    episode_line,
+    files,
+    put,
+    read,
+    slot,
+    start,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +59,13 @@ def test_what_was_appended_is_read_in_order_with_its_episodes(study: Path) -> No
 def test_head_is_a_readable_record_that_plain_tools_can_check(study: Path) -> None:
     raw = files(study)
     last = raw[JOURNAL].splitlines()[-1]
-    expected = b'{"count":8,"digest":"%s","episodes_size":%d,"size":%d,"type":"sealkit/journal-head/v1"}\n' % (
-        digest_bytes(last).encode(),
-        len(raw[EPISODES]),
-        len(raw[JOURNAL]),
+    expected = (
+        b'{"calls_size":0,"count":8,"digest":"%s","episodes_size":%d,"size":%d,"type":"sealkit/journal-head/v1"}\n'
+        % (
+            digest_bytes(last).encode(),
+            len(raw[EPISODES]),
+            len(raw[JOURNAL]),
+        )
     )
     assert raw[HEAD] == expected
 
@@ -214,7 +231,7 @@ def test_a_journal_edited_but_of_the_same_size_takes_no_entry(study: Path) -> No
 
 def test_an_entry_for_an_episode_that_no_line_can_hold_is_refused(tmp_path: Path) -> None:
     line, head = extend(EMPTY, SEALED, "2026-11-30T12:00:00Z")
-    huge = EpisodeKept(stage="smoke", pin=PIN, slot=slot(1), attempt=1, digest=PIN, bytes=2**40)
+    huge = EpisodeKept(stage="smoke", pin=PIN, slot=slot(1), attempt=1, digest=PIN, bytes=2**40, calls=None)
     second, head = extend(head, huge, "2026-11-30T12:00:00Z")
     put(tmp_path, {JOURNAL: line + b"\n" + second + b"\n", HEAD: encode_record(head) + b"\n", EPISODES: b""})
     with pytest.raises(MalformedError, match="an episode of 1099511627776 bytes, due at most"):
@@ -415,3 +432,77 @@ def test_reading_meanwhile_sees_a_whole_state(study: Path) -> None:
     assert len(list(history)) == 8
     head = read_head(study / "receipts" / "toy", inside=study)
     assert head is not None and head.count == 10 and short(head.digest or "") in str(head)
+
+
+# --- calls to models ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def called(tmp_path: Path) -> Path:
+    """A study whose attempts 0 and 2 made calls, as did those that a pause cut off."""
+    journal = start(tmp_path)
+    attempt(journal, 0, calls=calls_of(0))
+    attempt(journal, 1)
+    attempt(journal, 2, calls=calls_of(2, 3))
+    rest = calls_of(7, 1)
+    paused = Paused(stage="confirmatory", reason="interrupted", detail="", calls=call_lines(rest))
+    journal.append(paused, now=NOW, calls=rest)
+    return tmp_path
+
+
+def test_each_entry_comes_with_the_lines_of_its_calls(called: Path) -> None:
+    history = open_history(called / "receipts" / "toy", inside=called, first=SEALED)
+    found = [history.calls for _ in history]
+    assert [block for block in found if block] == [calls_of(0), calls_of(2, 3), calls_of(7, 1)]
+    assert [found[2], found[6], found[7]] == [calls_of(0), calls_of(2, 3), calls_of(7, 1)]
+    assert files(called)[CALLS] == b"".join(found)
+    assert history.head.calls_size == len(files(called)[CALLS])
+
+
+CALL_ATTACKS = {
+    "a digit changed": lambda calls: calls.replace(b'"n":2', b'"n":3', 1),
+    "a line dropped": lambda calls: calls[calls.index(b"\n") + 1 :],
+    "two lines swapped": lambda calls: calls[17:34] + calls[:17] + calls[34:],
+    "a line doubled": lambda calls: calls[: calls.index(b"\n") + 1] + calls,
+    "cut": lambda calls: calls[:-5],
+    "the file taken away": lambda calls: None,
+    "a line added": lambda calls: calls + b"{}\n",
+}
+
+
+@pytest.mark.parametrize("attack", CALL_ATTACKS)
+def test_calls_that_were_touched_are_refused(called: Path, attack: str) -> None:
+    content = files(called)
+    touched = CALL_ATTACKS[attack](content.pop(CALLS))
+    put(called, content if touched is None else content | {CALLS: touched})
+    with pytest.raises(UntrustedError, match=r"calls\.jsonl.*evidence:") as raised:
+        read(called)
+    assert raised.value.exit_code == 1
+
+
+def test_an_entry_that_tells_of_more_calls_than_any_attempt_makes_is_refused(tmp_path: Path) -> None:
+    line, head = extend(EMPTY, SEALED, "2026-11-30T12:00:00Z")
+    told = CallLines(count=1, bytes=2**40, digest=PIN)
+    paused = Paused(stage="smoke", reason="interrupted", detail="", calls=told)
+    second, head = extend(head, paused, "2026-11-30T12:00:00Z")
+    put(tmp_path, {JOURNAL: line + b"\n" + second + b"\n", HEAD: encode_record(head) + b"\n"})
+    with pytest.raises(MalformedError, match="calls of 1099511627776 bytes, due at most"):
+        read(tmp_path)
+
+
+def test_calls_are_written_only_with_the_entry_that_tells_of_them(called: Path) -> None:
+    journal = Journal.open(called / "receipts" / "toy", inside=called)
+    before = files(called)
+    with pytest.raises(ValueError, match="other calls"):
+        journal.append(Looked(what="x"), now=NOW, calls=calls_of(1))
+    with pytest.raises(MalformedError, match="no newline"):
+        journal.append(Looked(what="x"), now=NOW, calls=b"{}")
+    assert files(called) == before
+
+
+def test_calls_are_not_glued_to_half_a_line(called: Path) -> None:
+    content = files(called)
+    put(called, content | {CALLS: content[CALLS] + b'{"n"'})
+    journal = Journal.open(called / "receipts" / "toy", inside=called)
+    with pytest.raises(UntrustedError, match=r"calls\.jsonl: found 106 bytes, due 102"):
+        attempt(journal, 9, calls=calls_of(9))

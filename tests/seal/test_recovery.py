@@ -17,12 +17,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sealkit.seal.history import open_history
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, Journal, read_head
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, read_head
 from sealkit.seal.recovery import recover
-from sealkit.wire.chain import EMPTY, EpisodeKept, Looked, Recovered, Repaired
+from sealkit.wire.chain import EMPTY, MAX_CALLS, EpisodeKept, Looked, Recovered, Repaired
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
-from tests.seal.journals import NOW, OPENED, PIN, SEALED, at, attempt, episode_line, files, put, read, slot, start
+from tests.seal.journals import (
+    NOW,
+    OPENED,
+    PIN,
+    SEALED,
+    at,
+    attempt,
+    calls_of,
+    episode_line,
+    files,
+    put,
+    read,
+    slot,
+    start,
+)
 
 Content = dict[str, bytes]
 
@@ -33,10 +47,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def crashes(before: Content, after: Content) -> Iterator[tuple[str, Content]]:
-    """Every state between `before` and `after` of one append: the cut in the episode, in the entry, and HEAD behind.
+    """Every state between `before` and `after` of one append: the cut in calls, episode, entry, and HEAD behind.
 
     Built from the documented order of writes, not by the code under test.
     """
+    calls = after.get(CALLS, b"")
+    for cut in range(len(before.get(CALLS, b"")) + 1, len(calls) + 1):
+        yield "calls", before | {CALLS: calls[:cut]}
+    if CALLS in after:
+        before = before | {CALLS: calls}
     episodes = after.get(EPISODES, b"")
     old = len(before.get(EPISODES, b""))
     if len(episodes) > old:
@@ -59,7 +78,7 @@ def check_recovery(study: Path, name: str, before: Content, crashed: Content, af
     now = files(study)
     kept = after if name == "head" else before
     assert now[JOURNAL].startswith(kept[JOURNAL])
-    assert now.get(EPISODES, b"") == kept.get(EPISODES, b"")
+    assert [now.get(name, b"") for name in (EPISODES, CALLS)] == [kept.get(name, b"") for name in (EPISODES, CALLS)]
     assert tuple(entry.event for entry in entries[-len(done) :]) == done
     if name == "head":
         assert [type(event) for event in done] == [Recovered]
@@ -73,7 +92,8 @@ def check_recovery(study: Path, name: str, before: Content, crashed: Content, af
                 len(torn),
                 digest_bytes(torn),
             )
-        assert moved.keys() == {file for file in (JOURNAL, EPISODES) if crashed.get(file, b"") != before.get(file, b"")}
+        touched = {file for file in (JOURNAL, EPISODES, CALLS) if crashed.get(file, b"") != before.get(file, b"")}
+        assert moved.keys() == touched
     assert recover(folder, inside=study, now=NOW) == ()
     assert files(study) == now
     if goes_on:
@@ -91,12 +111,17 @@ def appended(study: Path, steps: list[tuple[str, str | int]]) -> tuple[Content, 
             journal.append(Looked(what=str(value)), now=at(seed))
         else:
             line = episode_line(seed, int(value))
-            journal.append_episode(line, stage="smoke", pin=PIN, slot=slot(seed), attempt=1, now=at(seed))
+            calls = calls_of(seed) if kind == "called" else b""
+            journal.append_episode(line, stage="smoke", pin=PIN, slot=slot(seed), attempt=1, now=at(seed), calls=calls)
     return before, files(study)
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("steps", [[("event", "a")], [("episode", 3), ("episode", 0)]], ids=["event", "episode"])
+@pytest.mark.parametrize(
+    "steps",
+    [[("event", "a")], [("episode", 3), ("episode", 0)], [("called", 3), ("episode", 1), ("called", 0)]],
+    ids=["event", "episode", "called"],
+)
 def test_a_cut_at_any_byte_of_the_last_write_loses_nothing(tmp_path: Path, steps: list[tuple[str, str | int]]) -> None:
     before, after = appended(tmp_path, steps)
     for number, (name, crashed) in enumerate(crashes(before, after)):
@@ -104,7 +129,10 @@ def test_a_cut_at_any_byte_of_the_last_write_loses_nothing(tmp_path: Path, steps
 
 
 appends = st.lists(
-    st.one_of(st.tuples(st.just("event"), st.text(max_size=12)), st.tuples(st.just("episode"), st.integers(0, 90))),
+    st.one_of(
+        st.tuples(st.just("event"), st.text(max_size=12)),
+        st.tuples(st.sampled_from(["episode", "called"]), st.integers(0, 90)),
+    ),
     min_size=1,
     max_size=8,
 )
@@ -150,10 +178,11 @@ def test_a_crash_in_the_first_write_of_all(tmp_path: Path) -> None:
 def test_a_crash_in_the_repair_itself_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop after each system call that changes a file; the next recovery always ends in the same files."""
     journal = start(tmp_path)
-    attempt(journal, 0)
+    attempt(journal, 0, calls=calls_of(0))
     before = files(tmp_path)
-    attempt(journal, 1)
-    crashed = before | {EPISODES: files(tmp_path)[EPISODES], JOURNAL: files(tmp_path)[JOURNAL][:-9]}
+    attempt(journal, 1, calls=calls_of(1))
+    after = files(tmp_path)
+    crashed = before | {EPISODES: after[EPISODES], CALLS: after[CALLS], JOURNAL: after[JOURNAL][:-9]}
     # Two whole entries are cut from the journal's end but the last is torn: only the torn one may be ahead of HEAD.
     crashed[HEAD] = _head_before_last(tmp_path, crashed[JOURNAL])
 
@@ -189,7 +218,12 @@ def test_a_crash_in_the_repair_itself_is_repaired(tmp_path: Path, monkeypatch: p
                 pass
         recover(folder, inside=tmp_path, now=NOW)
         events = [entry.event for entry, _ in read(tmp_path)]
-        outcomes.add((files(tmp_path)[EPISODES], frozenset(e.moved_to for e in events if isinstance(e, Repaired))))
+        outcomes.add(
+            (
+                files(tmp_path)[EPISODES] + files(tmp_path)[CALLS],
+                frozenset(e.moved_to for e in events if isinstance(e, Repaired)),
+            )
+        )
         if finished and stop_at:
             break
         stop_at += 1
@@ -201,8 +235,8 @@ def _head_before_last(study: Path, torn: bytes) -> bytes:
     """HEAD as it was before the last entry, which is torn, was begun."""
     whole = torn[: torn.rindex(b"\n") + 1]
     last = whole[:-1].rpartition(b"\n")[2]
-    return b'{"count":%d,"digest":"%s","episodes_size":%d,"size":%d,"type":"sealkit/journal-head/v1"}\n' % (
-        whole.count(b"\n"), digest_bytes(last).encode(), len(episode_line(0)) + 1, len(whole),
+    return b'{"calls_size":%d,"count":%d,"digest":"%s","episodes_size":%d,"size":%d,"type":"sealkit/journal-head/v1"}\n' % (
+        len(calls_of(0)), whole.count(b"\n"), digest_bytes(last).encode(), len(episode_line(0)) + 1, len(whole),
     )  # fmt: skip
 
 
@@ -237,7 +271,14 @@ NOT_BY_A_CRASH = {
     ),
     "episodes cut": (lambda before, after: after | {EPISODES: after[EPISODES][:-1]}, "found 78 bytes, due 79"),
     "no episodes": (
-        lambda before, after: {name: data for name, data in after.items() if name != EPISODES}, "there are no episodes",
+        lambda before, after: {name: data for name, data in after.items() if name != EPISODES}, "the file is gone",
+    ),
+    "calls cut": (lambda before, after: after | {CALLS: after[CALLS][:-1]}, "found 33 bytes, due 34"),
+    "no calls": (
+        lambda before, after: {name: data for name, data in after.items() if name != CALLS}, "the file is gone",
+    ),
+    "more calls than an entry tells of": (
+        lambda before, after: after | {CALLS: after[CALLS] + bytes(MAX_CALLS + 1)}, "more than 33554432 bytes from",
     ),
     "two episodes more": (
         lambda before, after: after | {EPISODES: after[EPISODES] * 3}, "more than one episode from byte 79 on",
@@ -259,7 +300,7 @@ def test_what_no_crash_leaves_is_refused_and_not_touched(tmp_path: Path, case: s
     journal = start(tmp_path)
     journal.append(OPENED, now=NOW)
     before = files(tmp_path)
-    attempt(journal, 0, size=21)
+    attempt(journal, 0, size=21, calls=calls_of(0))
     touched = make(before, files(tmp_path))
     folder = put(tmp_path, touched)
     with pytest.raises(UntrustedError, match=message):

@@ -15,11 +15,11 @@ import pytest
 from sealkit.seal import archive
 from sealkit.seal import seal as making
 from sealkit.seal.history import open_history
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, Journal
+from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, Journal, call_lines
 from sealkit.seal.seal import make_seal
 from sealkit.seal.sealed import Seal, SealedPlan, check_no_drift, find_drift, open_seal
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import Looked, Opened, Recovered, Repaired, Sealed
+from sealkit.wire.chain import Looked, Opened, Paused, Recovered, Repaired, Sealed
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import OutOfOrderError, SealkitError, UntrustedError, UsageError
 from tests.seal.studies import NOW, edit, make_study, plan_of, snapshot
@@ -146,7 +146,8 @@ def test_a_pilot_is_counted(study: Path) -> None:
     for seed in (90, 4):
         slot: dict[str, int | str] = {"arm": "frog", "family": "calm", "seed": seed}
         journal.append_episode(b'{"seed":%d}' % seed, stage="pilot", pin=opened.pin, slot=slot, attempt=1, now=NOW)
-    (folder / "calls.jsonl").write_bytes(b"{}\n" * 5)
+    paused = Paused(stage="pilot", reason="interrupted", detail="", calls=call_lines(b"{}\n" * 5))
+    journal.append(paused, now=NOW, calls=b"{}\n" * 5)
     pilot = make_seal(plan_of(study), now=NOW).seal.pilot
     assert (pilot.episodes, pilot.calls, pilot.head) == (2, 5, str(journal.head))
 

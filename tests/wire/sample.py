@@ -286,7 +286,9 @@ def journal() -> tuple[Entry, JournalHead]:
     """The second entry of a journal, and the head after it."""
     _, head = extend(EMPTY, Sealed(plan="toy", pin=PIN), "2026-03-01T09:00:00Z")
     line = encode_record(EPISODE)
-    kept = EpisodeKept(stage="confirmatory", pin=PIN, slot=SLOT, attempt=1, digest=digest_bytes(line), bytes=len(line))
+    kept = EpisodeKept(
+        stage="confirmatory", pin=PIN, slot=SLOT, attempt=1, digest=digest_bytes(line), bytes=len(line), calls=None
+    )
     entry = Entry(seq=1, prev=head.digest, time="2026-03-01T09:00:07Z", event=kept)
     return entry, extend(head, kept, entry.time)[1]
 
