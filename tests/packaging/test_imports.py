@@ -108,4 +108,4 @@ def test_the_declared_dependencies_are_those_imported() -> None:
 def test_only_the_gateway_speaks_to_the_network() -> None:
     found = third_party()
     speakers = {path for name in ("aiohttp", "httpx", "requests", "urllib3") for path in found.get(name, set())}
-    assert speakers <= {"sealkit/agents/models/gateway.py"}
+    assert speakers <= {"sealkit/agents/models/transport.py"}

@@ -11,8 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PERMISSIVE = {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "PSF-2.0", "Zlib"}
-# Copyleft by file: it binds who changes orjson's own files, not who imports it.
-BY_NAME = {"orjson": {"MPL-2.0"}}
+# Copyleft by file: it binds who changes the package's own files, not who imports it.
+MPL = {"MPL-2.0", "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)"}
+BY_NAME = {"orjson": MPL, "certifi": MPL}
 CLASSIFIERS = {
     "License :: OSI Approved :: Apache Software License",
     "License :: OSI Approved :: BSD License",
@@ -27,7 +28,7 @@ def is_permissive(metadata: Message, also: frozenset[str] = frozenset()) -> bool
         parts = re.sub(r"[()]", "", expression).split(" AND ")
         return all(set(part.split(" OR ")) & (PERMISSIVE | also) for part in parts)
     found = {text for text in metadata.get_all("Classifier") or [] if text.startswith("License ::")}
-    return bool(found) and found <= CLASSIFIERS
+    return bool(found) and found <= CLASSIFIERS | also
 
 
 def described(**fields: str) -> Message:

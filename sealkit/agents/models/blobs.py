@@ -1,0 +1,121 @@
+"""Bodies of requests and replies, each in a file named by the plain SHA-256 of its bytes.
+
+    receipts/ID/blobs/ba/ba7816bf….gz        zcat receipts/ID/blobs/ba/ba7816bf….gz | sha256sum
+
+The file is gzip without a time. Its own bytes may differ with the zlib that wrote it; what is inside may not. A
+digest that is recorded and whose body was withheld has no file.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+from sealkit.agents.models.errors import WithheldError
+from sealkit.files import open_folder, read_if_there, spell, write_all
+from sealkit.wire.digest import PREFIX, digest_bytes, is_digest
+from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
+
+MAX_BODY: Final = 4 * 1024 * 1024
+_GZIP: Final = 31  # what zlib calls its window of 32 kB with a gzip header
+_LEVEL: Final = 6
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Blobs:
+    """The bodies below `folder`, which lies in the folder `inside`; `withheld` are digests that have no body."""
+
+    def __init__(self, folder: Path, *, inside: Path, withheld: Collection[str] = ()) -> None:
+        self.folder = folder
+        self._inside = inside
+        self._withheld = frozenset(withheld)
+        self._unsynced: set[Path] = set()
+        self._shards: set[str] = set()
+
+    def put(self, body: bytes) -> str:
+        """The digest of `body`, whose file is there after this; on disk only after the next `flush`."""
+        digest = digest_bytes(body)
+        path = self.path(digest)
+        if path.parent.name not in self._shards:
+            self._make(path.parent)
+        if not path.exists():
+            packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+            self._write(path, packer.compress(body) + packer.flush())
+            self._unsynced.add(path)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """The body with this digest, checked; `WithheldError` if it was withheld, `UntrustedError` if it is not it."""
+        if not is_digest(digest):
+            raise MalformedError(f"found {digest[:80]!a}, due a digest", where=spell(self.folder))
+        if digest in self._withheld:
+            raise WithheldError("the body was withheld", where=spell(self.folder))
+        path = self.path(digest)
+        packed = read_if_there(path, inside=self._inside, limit=MAX_BODY + (1 << 16))
+        if packed is None:
+            raise UntrustedError("there is no such body, and no entry withholds it", where=spell(path))
+        return _unpack(packed, digest, spell(path))
+
+    def path(self, digest: str) -> Path:
+        """Where the body with this digest is kept."""
+        name = digest.removeprefix(PREFIX)
+        return self.folder / name[:2] / f"{name}.gz"
+
+    def flush(self) -> None:
+        """Every body put so far is on disk: call it before the record that names them is."""
+        written, self._unsynced = self._unsynced, set()
+        for path in written:
+            _sync(path)
+        for folder in {path.parent for path in written}:
+            _sync(folder)
+        if written:
+            _sync(self.folder)
+
+    def _make(self, shard: Path) -> None:
+        """The folder `shard` is there, and neither it nor the one above it is a link."""
+        for folder in (self.folder, shard):
+            folder.mkdir(exist_ok=True)
+        open_folder(shard, inside=self._inside).close()
+        self._shards.add(shard.name)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        # Whole or not at all, under any kill; two processes that write the same body write the same name.
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            temporary.unlink(missing_ok=True)  # a crash left it
+            descriptor = os.open(temporary, _NEW, 0o644)
+            try:
+                write_all(descriptor, data)
+            finally:
+                os.close(descriptor)
+            temporary.rename(path)
+        except OSError as error:
+            what = f"cannot be written: {error.strerror}"
+            raise HarnessError(what, where=spell(path), remedy="make room and run it again") from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unpack(packed: bytes, digest: str, where: str) -> bytes:
+    unpacker = zlib.decompressobj(_GZIP)
+    try:
+        body = unpacker.decompress(packed, MAX_BODY + 1)
+    except zlib.error as error:
+        raise MalformedError("is no gzip", where=where) from error
+    if len(body) > MAX_BODY:
+        raise MalformedError(f"unpacks to more than {MAX_BODY} bytes", where=where)
+    if not unpacker.eof or unpacker.unused_data:
+        raise MalformedError("is not one whole gzip", where=where)
+    found = digest_bytes(body)
+    if found != digest:
+        raise UntrustedError(f"holds the body {found}", where=where, remedy="it was changed or renamed")
+    return body

@@ -1,0 +1,63 @@
+"""What looks like a key: bodies are looked through before anything is hashed, written or quoted.
+
+>>> Watch(()).found_in(b'{"content":"my key is sk-abcdefghijklmnopqrstuvwx"}')
+True
+>>> Watch((b"hunter2-hunter2",)).found_in(b'{"content":"hunter2-hunter2"}')
+True
+>>> Watch(()).found_in(b'{"content":"task-force skills, door sk-1"}')
+False
+
+JSON may spell a letter as an escape, so a body with such escapes is looked through in its plain spelling too. A key
+in another encoding, or cut in two, is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import orjson
+
+# Shorter words, such as `EMPTY` or `none`, are what local servers are given for a key: no secret, and found anywhere.
+SHORTEST: Final = 8
+
+_COMMON: Final = re.compile(
+    rb"(?<![A-Za-z0-9])(?:"
+    rb"sk-[A-Za-z0-9_-]{20,}"  # OpenAI, Anthropic, OpenRouter, DeepSeek
+    rb"|(?:hf|gsk|pplx|xai)[_-][A-Za-z0-9]{24,}"
+    rb"|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}|glpat-[A-Za-z0-9_-]{20,}"
+    rb"|AIza[A-Za-z0-9_-]{35}|(?:AKIA|ASIA)[A-Z0-9]{16}|xox[abprs]-[A-Za-z0-9-]{10,}"
+    rb"|[Bb]earer +[A-Za-z0-9._~+/-]{20,}"
+    rb"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"  # JSON Web Token
+    rb")|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"
+)
+
+
+class Watch:
+    """Finds the keys in use and what is written like one."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: Iterable[bytes]) -> None:
+        self._keys = tuple({key for key in keys if len(key) >= SHORTEST})
+
+    def found_in(self, body: bytes) -> bool:
+        """Whether `body` holds one."""
+        if self._plainly_in(body):
+            return True
+        if rb"\u" not in body and rb"\/" not in body:
+            return False
+        try:
+            return self._plainly_in(orjson.dumps(orjson.loads(body)))
+        except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+            return self._plainly_in(_unescaped(body))
+
+    def _plainly_in(self, body: bytes) -> bool:
+        return any(key in body for key in self._keys) or _COMMON.search(body) is not None
+
+
+def _unescaped(body: bytes) -> bytes:
+    """`body` with each escape of an ASCII character replaced, for what is no JSON."""
+    plain = re.sub(rb"\\u00([0-7][0-9a-fA-F])", lambda found: bytes([int(found[1], 16)]), body)
+    return plain.replace(rb"\/", b"/")
