@@ -16,14 +16,13 @@ from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Ask, Closable, Fault, Move, Player, Reply
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.records import Trusted
-from sealkit.wire.trace import RESERVED, is_noop, noop
+from sealkit.wire.trace import RESERVED, is_blocked, noop
 from sealkit.world.loader import LoadedWorld
 from sealkit.world.sdk import View
 from sealkit.world.witness import Recorder, open_scenario
 
 Playing: TypeAlias = Generator[Ask, Reply, bytes]
 USES_TURN = "uses_turn"
-BLOCKED = "blocked"  # the one reason for which a player itself may use a turn without acting
 
 
 def play(
@@ -87,9 +86,7 @@ def _play(
             if endings.get(decided.why) != USES_TURN:
                 return recorder.close(decided.why, why=decided.say)
             decided = Move(action=noop(decided.why, decided.say), calls=decided.calls, memory=decided.memory)
-        elif decided.action.name in RESERVED and not (
-            is_noop(decided.action) and decided.action.args["why"] == BLOCKED
-        ):
+        elif decided.action.name in RESERVED and not is_blocked(decided.action):
             raise HarnessError(f"an agent cannot act {decided.action.name!r}: the word is sealkit's own")
         act = recorder.act(decided)
         if act.action.name in scenario.finals:

@@ -8,7 +8,8 @@
 
 Sections are compared by their digests, files by theirs. What the judge imports is read off its text, which is never
 run: relative imports are followed from module to module, and where a module of it could reach further
-(`import_module`, `open`, …), all of its package counts as ruling.
+(`import_module`, `open`, …), all of its package counts as ruling. Prompts that these modules name, as `"prompts/NAME.md"`,
+are read for them, and are ruling too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ RULING_FOLDERS: Final = (
     "sealkit/verify/", "sealkit/run/progress.py", "sealkit/seal/history.py", "sealkit/publish/measuring.py",
     "sealkit/publish/review.py", "sealkit/publish/analyse.py", "sealkit/publish/amended.py",
     "sealkit/publish/asked.py", "sealkit/publish/ruling_at_look.py", "sealkit/publish/far_ruling.py",
+    # what readings are made of
+    "sealkit/world/beliefs.py", "sealkit/world/replies.py",
 )  # fmt: skip
 # What people ask first, and the sections that answer it.
 ASKED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -106,8 +109,11 @@ _relative_import = re.compile(
 )
 _reaches_further = re.compile(
     rb"\b(importlib|__import__|__loader__|__spec__|pkgutil|runpy|globals)\b"
-    rb"|\b(exec|eval|open|read_text|read_bytes|compile)[ \t]*+\("
+    # A regular expression reaches nothing; what another `compile` makes needs one of the others to be run.
+    rb"|\b(exec|eval|open|read_text|read_bytes|(?<!\bre\.)compile)[ \t]*+\("
 )
+# Texts that a reader of the judge's module is handed, such as the prompt of a diagnosis.
+_prompt = re.compile(rb"""["'](prompts/[A-Za-z0-9._-]++)["']""")
 _word = re.compile(rb"\w++")
 _MOST_SCANNED: Final = 1 << 20
 
@@ -119,7 +125,7 @@ def sources_of(spec: Spec, name: str) -> bool:
 
 
 def judge_files(spec: Spec, sources: Mapping[str, bytes]) -> frozenset[str]:
-    """The judge's module with every module of its folder that it imports, directly or not.
+    """The judge's module with every module of its folder that it imports, directly or not, and prompts they name.
 
     `sources` has the files of which `sources_of` is true.
     """
@@ -134,9 +140,14 @@ def judge_files(spec: Spec, sources: Mapping[str, bytes]) -> frozenset[str]:
         found.add(path)
         imported = _imports(path, sources)
         if imported is None:
-            return frozenset(sources)
+            return _with_prompts(folder, sources, sources)
         waiting += imported
-    return frozenset(found)
+    return _with_prompts(folder, found, sources)
+
+
+def _with_prompts(folder: str, modules: Iterable[str], sources: Mapping[str, bytes]) -> frozenset[str]:
+    named = (match.decode() for path in modules for match in _prompt.findall(sources[path]))
+    return frozenset((*modules, *(f"{folder}/{name}" for name in named)))
 
 
 def _judge_folder(spec: Spec) -> str | None:

@@ -103,7 +103,7 @@ def make_closure(study: Path, declared: Declared) -> Closure:
 
 
 def sealkit_tree() -> Tree:
-    """sealkit's own tree: its `*.py` without `reference/`, the same from a checkout and from a wheel."""
+    """sealkit's own tree: its code and prompts without `reference/`, the same from a checkout and from a wheel."""
     return tree_record(sealkit_folder().parent, SEALKIT, content="own")
 
 

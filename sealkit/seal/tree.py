@@ -17,7 +17,8 @@ Python would import without its source), other hidden files and folders, links, 
 `[A-Za-z0-9._/-]`, two names equal but for case, a tree without files, files above 16 MiB.
 
 What a program in another language depends on (`foreign`) may be of any kind but those in `NEVER`. sealkit's own
-tree (`own`) is its `*.py` without `reference/`, which a checkout does not have.
+tree (`own`) is its `*.py`, and the `*.md` in folders called `prompts`, without `reference/`, which a checkout does not
+have.
 """  # noqa: E501 - an entry's line is as long as it is
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ def _walk(folder: Folder, tree: str, content: Content, prefix: str = "") -> Iter
                 with folder.below(name) as inner:
                     yield from _walk(inner, tree, content, path + "/")
         elif content == "own":
-            if name.endswith(".py"):
+            if name.endswith(".py") or (name.endswith(".md") and f"/{prefix}".endswith("/prompts/")):
                 yield _entry(folder, name, path, tree)
         elif not _is_litter(name):
             if is_file:  # what is no file is refused by its own name when it is opened

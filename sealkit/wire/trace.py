@@ -22,6 +22,7 @@ from sealkit.wire.records import Act, Action, Component, Episode, Head, Json, Ju
 BEGIN = Action(name="begin", args={})
 # An act that uses a turn and does nothing: a reply that could not be read, or an action that an arm blocked.
 NOOP = "noop"
+BLOCKED = "blocked"
 RESERVED = frozenset({BEGIN.name, NOOP})
 
 # While the digest is not known, its place holds what no other value of a record can be taken for.
@@ -33,10 +34,15 @@ def noop(why: str, say: str) -> Action:
     return Action(name=NOOP, args={"say": say, "why": why})
 
 
-def is_noop(action: Action) -> bool:
-    """Whether the action is one that `noop` made."""
-    say, why = action.args.get("say"), action.args.get("why")
-    return isinstance(say, str) and isinstance(why, str) and action == noop(why, say)
+def blocked(say: str) -> Action:
+    """The act of an arm that holds back what its agent wanted to do."""
+    return noop(BLOCKED, say)
+
+
+def is_blocked(action: Action) -> bool:
+    """Whether the action is one that `blocked` made."""
+    say = action.args.get("say")
+    return isinstance(say, str) and action == blocked(say)
 
 
 def bare(action: Action) -> Move:

@@ -22,16 +22,18 @@ from typing import TypeAlias, cast
 
 import msgspec
 
+from sealkit.files import read_if_there
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
-from sealkit.wire.errors import HarnessError, MalformedError, UsageError
+from sealkit.wire.errors import HarnessError, MalformedError, SealkitError, UsageError
 from sealkit.wire.patch import apply
 from sealkit.wire.records import Action, Contract, Json, Patch, Scenario
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.verdict import Verdict
 from sealkit.world.draws import Draws
-from sealkit.world.sdk import Judge, Outline, Scripted, Session, State, Told
+from sealkit.world.sdk import Judge, Outline, Reader, Scripted, Session, State, Told
 
 Check = Callable[..., Verdict]  # check(trusted, episode), and for `replay` also rerun=
+_MOST_TEXT = 64 * 1024
 ActFunction = Callable[[State, Action], tuple[State, Sequence[Told]]]
 Where: TypeAlias = Callable[..., str]  # where the plan has a key, such as `plan.where`: file, line, column and path
 
@@ -43,6 +45,7 @@ class LoadedWorld(msgspec.Struct, frozen=True):
     families: tuple[str, ...]
     module: ModuleType
     agents: Mapping[str, Scripted]
+    words: ModuleType | None = None  # `words.py`: how the world speaks with a model
 
     @property
     def trial_params(self) -> Mapping[str, Json]:
@@ -58,6 +61,11 @@ class LoadedWorld(msgspec.Struct, frozen=True):
         own = decode_record(encode_record(scenario), Scenario)
         return _DetachedSession(self.module.session(own, scenario_draws(scenario).split("session")))
 
+    @property
+    def folder(self) -> Path:
+        """The folder that the world was loaded from."""
+        return Path(str(self.module.__file__)).parent
+
 
 def load_world(root: Path, name: str) -> LoadedWorld:
     """The world in `root/worlds/name`; `UsageError` if there is none, `HarnessError` if it does not load."""
@@ -71,7 +79,8 @@ def load_world(root: Path, name: str) -> LoadedWorld:
     agents: Mapping[str, Scripted] = {}
     if (root / "worlds" / name / "agents.py").is_file():
         agents = cast(Mapping[str, Scripted], _declared(_submodule(package, "agents"), "AGENTS"))
-    return LoadedWorld(name=name, families=families, module=module, agents=agents)
+    words = _submodule(package, "words") if (root / "worlds" / name / "words.py").is_file() else None
+    return LoadedWorld(name=name, families=families, module=module, agents=agents, words=words)
 
 
 def load_judge(root: Path, path: str) -> tuple[Judge, tuple[str, ...]]:
@@ -83,6 +92,35 @@ def load_judge(root: Path, path: str) -> tuple[Judge, tuple[str, ...]]:
     if not callable(judge):
         raise HarnessError("the module has no function judge", where=f"{path}.py")
     return cast(Judge, judge), tuple(cast(Sequence[str], _declared(module, "MEASURES")))
+
+
+def load_readers(root: Path, path: str) -> Mapping[str, Reader]:
+    """The readers that the judge's module declares in `READINGS`, by name; none if it declares none.
+
+    `READINGS` maps a name to a function that makes the reader. It is handed a function that gives the text of a
+    file of the judge's folder, such as `prompts/diagnoser.md`, so that no judge opens files.
+    """
+    folder, _, name = path.rpartition("/")
+    package = load_package(root / folder, "sealkit_study." + folder.replace("/", "."), remedy="see the plan's `judge`")
+    makers = cast(Mapping[str, Callable[..., Reader]], getattr(_submodule(package, name), "READINGS", {}))
+    try:
+        return {reading: make(lambda file: read_text(root / folder, file)) for reading, make in makers.items()}
+    except SealkitError:
+        raise
+    except Exception as error:  # a study's own code may raise anything
+        raise HarnessError(f"making a reader raised {type(error).__name__}: {error}", where=f"{path}.py") from error
+
+
+def read_text(folder: Path, file: str) -> str:
+    """The text of a file in `folder`, without blanks at its ends; `HarnessError` if there is none."""
+    place = folder / file
+    data = read_if_there(place, inside=folder, limit=_MOST_TEXT)
+    if data is None:
+        raise HarnessError("there is no such text", where=str(place), remedy="see docs/writing-a-world.md")
+    try:
+        return data.decode().strip()
+    except UnicodeDecodeError as error:
+        raise HarnessError("the text is not UTF-8", where=str(place)) from error
 
 
 def load_verifier(folder: Path) -> Check:

@@ -146,7 +146,9 @@ def echoes_key(key: str) -> Fault:
 def escapes_key(key: str) -> Fault:
     """The key in the body, every letter of it spelt as an escape."""
     spelt = "".join(f"\\u{ord(letter):04x}" for letter in key)
-    return lambda request, reply: Answer(body=json.dumps(reply).replace('"content": "', f'"content": "{spelt}').encode())
+    return lambda request, reply: Answer(
+        body=json.dumps(reply).replace('"content": "', f'"content": "{spelt}').encode()
+    )
 
 
 # --- replies -------------------------------------------------------------------------------------

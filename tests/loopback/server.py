@@ -125,9 +125,7 @@ class Loopback:
         if (received.method, received.path) != ("POST", "/v1/chat/completions"):
             return Answer(404, b'{"error": {"message": "no such path"}}')
         request = received.json
-        fault = (
-            self.faults(received.number, request) if callable(self.faults) else self.faults.get(received.number)
-        )
+        fault = self.faults(received.number, request) if callable(self.faults) else self.faults.get(received.number)
         reply = completion(request, self.policy(request))
         return whole(reply) if fault is None else fault(request, reply)
 

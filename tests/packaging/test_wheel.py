@@ -44,7 +44,9 @@ def test_only_sealkit_reaches_site_packages(wheel: zipfile.ZipFile) -> None:
 def test_its_own_source_is_that_of_the_checkout(wheel: zipfile.ZipFile) -> None:
     own = {name: data for name, data in content(wheel, "").items() if name.startswith("sealkit/")}
     own = {name: data for name, data in own.items() if not name.startswith("sealkit/reference/")}
-    assert own == files("sealkit/**/*.py", "sealkit/py.typed", "sealkit/**/*.json", "sealkit/**/*.j2")
+    assert own == files(
+        "sealkit/**/*.py", "sealkit/py.typed", "sealkit/**/*.json", "sealkit/**/*.j2", "sealkit/**/*.md"
+    )
 
 
 def test_the_reference_study_is_that_of_the_checkout(wheel: zipfile.ZipFile) -> None:

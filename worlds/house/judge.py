@@ -9,24 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from sealkit.wire.patch import apply
-from sealkit.wire.records import Act, Episode, Json, Scenario
-from sealkit.world.sdk import State
+from sealkit.wire.records import Episode, Json, Scenario
 
-from .faults import Fault, fault_of
+from .course import Course, replay
+from .diagnosis import Diagnosis
+from .faults import Fault
 from .plan import DONE, Step, first_steps, situation, step_of
 
 MEASURES = ("success", "false_completion", "stale", "avoidable_stale", "noise_flip", "correction_latency", "acts")
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """An episode replayed: `states[k]` is the true state after act k with its contracts."""
-
-    states: tuple[State, ...]
-    faults: tuple[Fault, ...]
+READINGS = {"diagnosis": Diagnosis}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +56,6 @@ def judge(scenario: Scenario, episode: Episode) -> dict[str, Json]:
         "correction_latency": correction_latency(course.faults, right),
         "acts": len(steps) - 1,
     }
-
-
-def replay(scenario: Scenario, acts: Sequence[Act]) -> Course:
-    """The true states, and the faults that occurred."""
-    state: State = dict(scenario.genesis)
-    states: list[State] = []
-    faults: list[Fault] = []
-    contracts = {f"contract:{contract.id}": contract for contract in scenario.contracts}
-    for act in acts:
-        state = cast(State, apply(state, act.delta))
-        for delta in act.deltas:
-            before, state = state, cast(State, apply(state, delta.ops))
-            contract = contracts.get(delta.cause)
-            fault = None if contract is None else fault_of(contract, before, state, acts[act.n :])
-            if fault is not None:
-                faults.append(fault)
-        states.append(state)
-    return Course(states=tuple(states), faults=tuple(faults))
 
 
 def stale_acts(course: Course, steps: Sequence[Step], right: Sequence[bool]) -> tuple[Stale, ...]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sealkit.agents.arms.belief_store import StorePlayer
+from sealkit.agents.arms.command import start_command
+from sealkit.agents.arms.notes import NotesPlayer
+from sealkit.agents.arms.own import start_own
+from sealkit.agents.arms.scene import scene_of
+from sealkit.agents.arms.wording import open_wording
 from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Player
-from sealkit.plan.actors import Arm, ScriptedArm
-from sealkit.wire.errors import UsageError
+from sealkit.plan.actors import Arm, CommandArm, NotesArm, OwnArm, ScriptedArm
 from sealkit.wire.records import Scenario
 from sealkit.world.loader import LoadedWorld
 
@@ -20,4 +25,11 @@ def start_player(arm: Arm, world: LoadedWorld, scenario: Scenario, study: Path) 
     """
     if isinstance(arm, ScriptedArm):
         return start_scripted(world, arm.scripted, scenario)
-    raise UsageError("no such arm yet", where=str(study))
+    if isinstance(arm, OwnArm):
+        return start_own(arm, scenario, study), False
+    if isinstance(arm, CommandArm):
+        return start_command(arm, scenario, study), False
+    wording, scene = open_wording(world), scene_of(scenario)
+    if isinstance(arm, NotesArm):
+        return NotesPlayer(arm, wording, scene), False
+    return StorePlayer(arm, wording, scene), False

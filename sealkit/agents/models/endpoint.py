@@ -73,9 +73,7 @@ class Endpoint:
         return _is_loopback(urlsplit(self.url).hostname or "")
 
 
-def read_endpoints(
-    texts: Iterable[str], *, roles: Iterable[str], environ: Mapping[str, str]
-) -> Mapping[str, Endpoint]:
+def read_endpoints(texts: Iterable[str], *, roles: Iterable[str], environ: Mapping[str, str]) -> Mapping[str, Endpoint]:
     """The endpoint of every role; `UsageError` if a role has none, or two, or one that could give a key away."""
     roles = tuple(roles)
     given: dict[str, str] = {}
@@ -123,7 +121,9 @@ def _endpoint(text: str, key: Key | None) -> Endpoint:
         # It is printed in messages, so it must not hold a secret; nor is it quoted here.
         raise UsageError("an address with a name, password or query in it", where=where, remedy=f"put keys into {KEY}")
     if parts.scheme not in ("http", "https") or not host or not text.isascii() or not text.isprintable():
-        raise UsageError(f"found {text[:80]!a}", where=where, remedy="write https://HOST/v1 or http://127.0.0.1:PORT/v1")
+        raise UsageError(
+            f"found {text[:80]!a}", where=where, remedy="write https://HOST/v1 or http://127.0.0.1:PORT/v1"
+        )
     if parts.scheme == "http" and key is not None and not _is_loopback(host):
         what = f"http:// would carry the key in clear to {host}"
         raise UsageError(what, where=where, remedy=f"use https://, or unset {key.variable}")

@@ -168,9 +168,7 @@ class _Question:
 class Line:
     """The calls of one attempt, one after the other."""
 
-    def __init__(
-        self, gateway: Gateway, stage: Stage, pin: str, slot: Slot, attempt: int, purpose: Purpose
-    ) -> None:
+    def __init__(self, gateway: Gateway, stage: Stage, pin: str, slot: Slot, attempt: int, purpose: Purpose) -> None:
         self._gateway = gateway
         self._stage, self._pin, self._slot, self._attempt, self._purpose = stage, pin, slot, attempt, purpose
         self._n = 0

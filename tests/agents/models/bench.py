@@ -101,9 +101,7 @@ class Bench:
         )  # fmt: skip
 
     def line(self, gateway: Gateway, *, attempt: int = 1) -> Line:
-        return gateway.line(
-            stage="confirmatory", pin=self.sealed.pin, slot=SLOT, attempt=attempt, purpose="act"
-        )
+        return gateway.line(stage="confirmatory", pin=self.sealed.pin, slot=SLOT, attempt=attempt, purpose="act")
 
     def ask(self, server: Loopback | str, *asks: Ask, **more: Any) -> tuple[Reply | Exception, tuple[Call, ...]]:
         """What becomes of the last of `asks` (one that says hello, if none is given), and the lines of all."""
@@ -144,5 +142,3 @@ def bench(sealed_v1: SealedPlan, tmp_path: Path) -> Bench:
 def policy(request: Any) -> str:
     """Says back what it was told last."""
     return "you said: " + str(request["messages"][-1]["content"])
-
-
