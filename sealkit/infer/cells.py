@@ -71,15 +71,16 @@ class Cells:
     # --- telling
 
     def admit(
-        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int, pin: int
+        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int | None, pin: int
     ) -> None:
-        """An admitted episode: its measures, how it ended, its acts, and the number of the pin that it ran under.
+        """An admitted episode: its measures, how it ended, its acts if they were counted, and the number of the pin that it ran under.
 
         `MalformedError` for a measure that its metric cannot have, and for an ending that the plan does not name.
         """
         number = self._tell(slot)
         self.pins[number] = pin
-        self._overhead["acts"].put(number, acts)
+        if acts is not None:
+            self._overhead["acts"].put(number, acts)
         for name in USAGE_MEASURES:
             used = measures.get(name)
             if isinstance(used, int):

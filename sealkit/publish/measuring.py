@@ -47,7 +47,7 @@ class Told(Protocol):
     """Cells as they are told: here, or on the far side of a child process."""
 
     def admit(
-        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int, pin: int
+        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int | None, pin: int
     ) -> None:
         """An admitted episode."""
 
@@ -77,7 +77,9 @@ class Outcomes:
             self._cells.set_aside(checked.slot)
             return
         measures = self.judge.measure(checked.trusted, checked.line) if measured is None else measured
-        self._cells.admit(checked.slot, measures, ended=checked.ended, acts=checked.counts.acts, pin=pin)
+        # What an external world did is its own affair: nobody counted acts.
+        acts = None if self.judge.pinned.plan.spec.judge is None else checked.counts.acts
+        self._cells.admit(checked.slot, measures, ended=checked.ended, acts=acts, pin=pin)
 
     def fail(self, event: Failed) -> None:
         """How the last attempt ended at a slot without an episode."""
