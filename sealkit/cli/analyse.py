@@ -14,6 +14,7 @@ from sealkit.infer.analysis import Analysis
 from sealkit.infer.estimate import Estimate
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.infer.verdicts import Verdict
+from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended
@@ -58,6 +59,8 @@ def command(plan: Path, as_json: bool) -> None:
     state = "recorded in the journal" if new else "as recorded in the journal before"
     click.echo(f"\nresults {short(digest_bytes(analysis.line))}, {state}")
     click.echo(DOES_NOT_PROVE)
+    if spec.evidence == RECORDED:
+        click.echo(f"The evidence is {NOT_REPLAYABLE}: what happened is the word of the program that wrote it.")
     click.echo(f"next: sealkit verify receipts/{spec.id} --replay")
 
 

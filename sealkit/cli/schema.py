@@ -9,8 +9,9 @@ import click
 from sealkit.cli.out import print_json
 from sealkit.plan.schema import plan_schema
 from sealkit.wire.errors import UsageError
+from sealkit.wire.recorded import Answer
 from sealkit.wire.records import Json
-from sealkit.wire.schemas import record_schemas
+from sealkit.wire.schemas import record_schema, record_schemas
 
 
 @click.command("schema")
@@ -22,8 +23,9 @@ def command(kind: str | None) -> None:
     Examples:
       sealkit schema plan > plan.schema.json
       sealkit schema episode
+      sealkit schema answer       what a command of an external world writes
     """
-    schemas = {"plan": plan_schema(), **record_schemas()}
+    schemas = {"plan": plan_schema(), "answer": record_schema(Answer), **record_schemas()}
     if kind is None:
         click.echo("\n".join(schemas))
     elif kind in schemas:

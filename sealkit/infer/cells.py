@@ -73,7 +73,7 @@ class Cells:
     def admit(
         self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int | None, pin: int
     ) -> None:
-        """An admitted episode: its measures, how it ended, its acts if they were counted, and the number of the pin that it ran under.
+        """An admitted episode: its measures, how it ended, its acts (null: not counted), the number of its pin.
 
         `MalformedError` for a measure that its metric cannot have, and for an ending that the plan does not name.
         """

@@ -1,20 +1,31 @@
 """Cross-checks of the world: who measures, what evidence it can offer, which verifiers can read that.
 
-    witnessed   a world that sealkit runs: roots, deltas and receipts, which can be run again
-    traced      the same episodes, in a plan that asks of them no more than the chained acts
-    recorded    an external world: what a program of somebody's own says of each slot, which cannot be run again
+witnessed   a world that sealkit runs: roots, deltas and receipts, which can be run again
+traced      the same episodes, in a plan that asks of them no more than the chained acts
+recorded    an external world: what a program of somebody's own says of each slot, which cannot be run again
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from sealkit.plan.actors import ExternalArm, ExternalWorld
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.schema import Spec
 
-RECORDED = "recorded"
+RECORDED: Final = "recorded"
+NOT_REPLAYABLE: Final = "recorded, not replayable"
 _FOR_EPISODES = ("replay", "witness")
+
+
+def level_in_words(evidence: str) -> str:
+    """An evidence level as reports say it, so that nobody takes a record for more than it is.
+
+    >>> level_in_words("witnessed"), level_in_words("recorded")
+    ('witnessed', 'recorded, not replayable')
+    """
+    return NOT_REPLAYABLE if evidence == RECORDED else evidence
 
 
 def world_problems(spec: Spec) -> Iterator[Problem]:

@@ -21,6 +21,8 @@ from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
 from sealkit.infer.gates import Evidence, GateRuling, all_open, decide_gates
+from sealkit.plan.lint_world import RECORDED
+from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.analyse import analysis_of
@@ -45,6 +47,10 @@ DOES_NOT_PROVE = (
     "That an external fact was true, or that a model read or understood a notice.",
     "That the host was honest: an owner who lies in contract, roots and receipts alike is not detected.",
     "That the world stands for anything outside it.",
+)
+RECORDED_DOES_NOT_PROVE: Final = (
+    "That anything in a record happened: transcripts, measures and usage are what a program of the study's own said, "
+    "recorded, not replayable."
 )
 
 
@@ -113,7 +119,7 @@ def _edition(
         "edition": name,
         "made_by": f"sealkit {sealkit.__version__}",
         "analysis": dict(analysis.record),
-        "claims": [_claim(ruling, after.notes.get(ruling.name, "")) for ruling in claims],
+        "claims": [_claim(spec, ruling, after.notes.get(ruling.name, "")) for ruling in claims],
         "gates": [
             {"gate": gate.gate, "meaning": gate.meaning, "open": gate.open, "evidence": gate.evidence} for gate in gates
         ],
@@ -122,7 +128,7 @@ def _edition(
         "withdrawn": dict(found.withdrawn),
         "methods": methods(spec, sealed.seal, sealed.pin, course),
         "study": _study(study, found, course, head, results) | {"bundle": digest_bytes(bundle)},
-        "does_not_prove": list(DOES_NOT_PROVE),
+        "does_not_prove": [*DOES_NOT_PROVE, *([RECORDED_DOES_NOT_PROVE] if spec.evidence == RECORDED else [])],
     }
     line = encode_value(document)
     # The reports are made of what was written, keys in its order: a reader has nothing else.
@@ -171,7 +177,7 @@ def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, .
     return Reservations(withheld=held | dict(after.reservations.withheld), exploratory=after.reservations.exploratory)
 
 
-def _claim(ruling: ClaimRuling, note: str) -> Json:
+def _claim(spec: Spec, ruling: ClaimRuling, note: str) -> Json:
     needs: list[Json] = [
         {
             "hypothesis": met.need.hypothesis,
@@ -184,6 +190,7 @@ def _claim(ruling: ClaimRuling, note: str) -> Json:
     return {
         "name": ruling.name, "text": ruling.claim.text, "stratum": ruling.claim.stratum, "status": ruling.status,
         "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why or note,
+        "evidence": spec.evidence,
     }  # fmt: skip
 
 

@@ -54,7 +54,11 @@ def _tell(cells: Cells, request: Request) -> None:
     if request["op"] == "admit":
         measures, acts, pin = (request[name] for name in ("measures", "acts", "pin"))
         cells.admit(
-            slot, cast(dict[str, Json], measures), ended=str(request["ended"]), acts=cast(int | None, acts), pin=cast(int, pin)
+            slot,
+            cast(dict[str, Json], measures),
+            ended=str(request["ended"]),
+            acts=cast(int | None, acts),
+            pin=cast(int, pin),
         )
     elif request["op"] == "set_aside":
         cells.set_aside(slot)
