@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CONTENT = ("worlds/**/*", "verifiers/**/*", "plans/*.yaml", "requirements.lock")
+CONTENT = ("worlds/**/*", "verifiers/**/*", "plans/*.yaml", "docs/example/ab-prompts/**/*", "requirements.lock")
 
 
 class ReferenceStudy(BuildHookInterface):  # type: ignore[type-arg]

@@ -19,7 +19,7 @@ from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended
 from sealkit.publish.analyse import analyse_study, record_analysis
-from sealkit.publish.not_proved import DOES_NOT_PROVE
+from sealkit.publish.not_proved import not_proved
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.records import Json
@@ -59,7 +59,7 @@ def command(plan: Path, as_json: bool) -> None:
     state = "recorded in the journal" if new else "as recorded in the journal before"
     click.echo(f"\nresults {short(digest_bytes(analysis.line))}, {state}")
     click.echo("not proved:")
-    for sentence in DOES_NOT_PROVE:
+    for sentence in not_proved(spec.evidence):
         click.echo(f"  {sentence}")
     click.echo(f"next: sealkit verify receipts/{spec.id} --replay")
 

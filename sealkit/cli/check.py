@@ -62,6 +62,9 @@ def _check_study(study: Path, plan: Plan) -> Judge | None:
     for name in spec.verifiers:
         load_verifier(study / "verifiers" / name)
     if not isinstance(spec.world, ReferenceWorld):
+        for place, path in enumerate(spec.world.trees):
+            if not (study / path).exists():
+                raise UsageError("there is no such file or folder", where=plan.where("world", "trees", place))
         return None
     world = load_world(study, spec.world.name)
     for family in spec.factors.family:

@@ -10,6 +10,7 @@ import click
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json
 from sealkit.infer.claims import NO_RESERVATIONS, ClaimRuling, rule_claims
+from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.load import open_plan
 from sealkit.plan.slots import slot_count
 from sealkit.publish.asked import asked_earlier, claims_of_earlier
@@ -38,23 +39,27 @@ def command(plan: Path, as_json: bool) -> None:
     Exploratory: an amendment after the first look touched what the claim stands on. Withheld: a gate is closed, an arm
     has too many exclusions, or the claim was withdrawn, or dropped by an amendment after the first look.
     """
-    name, rulings, looked = _rulings(plan)
+    name, evidence, rulings, looked = _rulings(plan)
     if as_json:
-        print_json({"plan": name, "looked": looked, "claims": [_document(ruling) for ruling in rulings]})
+        print_json(
+            {"plan": name, "evidence": evidence, "looked": looked, "claims": [_document(ruling) for ruling in rulings]}
+        )
         return
     heading(f"claims of {name}" + ("" if looked else ", before any analysis"))
     for ruling in rulings:
         _print(ruling)
+    if rulings and evidence == RECORDED:
+        click.echo(f"\n  the evidence of every claim is {NOT_REPLAYABLE}")
     if not rulings:
         click.echo("  the plan makes none")
 
 
-def _rulings(plan: Path) -> tuple[str, Sequence[ClaimRuling], bool]:
-    """The plan's id, the ledger, and whether outcomes were looked at for it."""
+def _rulings(plan: Path) -> tuple[str, str, Sequence[ClaimRuling], bool]:
+    """The plan's id and evidence level, the ledger, and whether outcomes were looked at for it."""
     analysed, dropped = _before(plan)
     if not analysed:
         spec = open_plan(plan).spec
-        return spec.id, (*rule_claims(spec, (), NO_RESERVATIONS), *dropped), False
+        return spec.id, spec.evidence, (*rule_claims(spec, (), NO_RESERVATIONS), *dropped), False
     with open_study(plan, replay="limits") as study:
         progress = Progress("episodes", slot_count(study.sealed.plan.spec, "confirmatory"))
         try:
@@ -62,7 +67,8 @@ def _rulings(plan: Path) -> tuple[str, Sequence[ClaimRuling], bool]:
         finally:
             progress.end()
         study.sealed.journal().append(Looked(what="claims"), now=now())
-        return study.sealed.plan.spec.id, edition.claims, True
+        spec = study.sealed.plan.spec
+        return spec.id, spec.evidence, edition.claims, True
 
 
 def _before(plan: Path) -> tuple[bool, tuple[ClaimRuling, ...]]:

@@ -10,8 +10,9 @@ from sealkit.cli.out import print_json
 from sealkit.plan.schema import plan_schema
 from sealkit.seal.schemas import seal_schemas
 from sealkit.wire.errors import UsageError
+from sealkit.wire.recorded import Answer
 from sealkit.wire.records import Json
-from sealkit.wire.schemas import record_schemas
+from sealkit.wire.schemas import record_schema, record_schemas
 
 
 @click.command("schema")
@@ -23,8 +24,10 @@ def command(kind: str | None) -> None:
     Examples:
       sealkit schema plan > plan.schema.json
       sealkit schema episode
+      sealkit schema answer       what a command of an external world writes
     """
-    schemas = {"plan": plan_schema(), **dict(sorted((record_schemas() | seal_schemas()).items()))}
+    written = {"answer": record_schema(Answer)} | record_schemas() | seal_schemas()
+    schemas = {"plan": plan_schema(), **dict(sorted(written.items()))}
     if kind is None:
         click.echo("\n".join(schemas))
     elif kind in schemas:

@@ -10,6 +10,7 @@ import click
 from sealkit.cli.amend import print_changes
 from sealkit.cli.clock import now
 from sealkit.cli.out import escape, heading, json_option, plan_argument, print_json, print_table
+from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.slots import STAGES, grid
 from sealkit.seal.amend import changed_names
 from sealkit.seal.changes import unified
@@ -20,6 +21,7 @@ from sealkit.wire.canon import decode_record, decode_value, encode_record
 from sealkit.wire.chain import EpisodeKept, Looked, Stage
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UsageError
+from sealkit.wire.recorded import Recorded
 from sealkit.wire.records import Act, Episode, Fact, InboxOpened, Level, Notice, Segment
 
 
@@ -135,15 +137,29 @@ def _show_episode(sealed: SealedPlan, slot: dict[str, Level], as_json: bool) -> 
     # Whoever reads a confirmatory episode has seen an outcome: the journal says so before it is shown.
     if stage == "confirmatory":
         sealed.journal().append(Looked(what=f"show --debug {slot}"), now=now())
-    episode = decode_record(line, Episode)
     if as_json:
         print_json(decode_value(line))
         return
+    if sealed.plan.spec.evidence == RECORDED:
+        _show_recorded(decode_record(line, Recorded))
+        return
+    episode = decode_record(line, Episode)
     heading(", ".join(f"{name} {level}" for name, level in slot.items()) + f": {short(episode.closing.record)}")
     for act in episode.acts:
         _show_act(act)
     closing = episode.closing
     click.echo(f"ended: {escape(closing.ended)} {escape(closing.why)}; {len(episode.receipts)} receipts")
+
+
+def _show_recorded(recorded: Recorded) -> None:
+    """The transcript as the program wrote it; what it measured of it is an outcome, and not shown."""
+    heading(", ".join(f"{name} {level}" for name, level in recorded.slot.items()) + f": {NOT_REPLAYABLE}")
+    for entry in recorded.transcript:
+        click.echo(f"  {escape(json.dumps(entry, ensure_ascii=False))}")
+    usage = recorded.usage
+    tokens = ", ".join(str(count) if count is not None else "?" for count in (usage.input_tokens, usage.output_tokens))
+    click.echo(f"ended: {escape(recorded.closing.ended)} {escape(recorded.closing.why)}; {usage.calls} calls, "
+               f"{tokens} tokens in and out")  # fmt: skip
 
 
 def _find(sealed: SealedPlan, slot: dict[str, Level]) -> tuple[bytes, Stage]:

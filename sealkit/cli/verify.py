@@ -14,6 +14,7 @@ from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, print_json, print_table
 from sealkit.files import to_type
 from sealkit.infer.admit import ArmTally
+from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import opened_bundle
@@ -166,8 +167,11 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
             yield f"measures and rulings {short(found.analysed)} as recorded: nothing of them was derived (--replay)"
         return
     isolation = {"kernel": "isolated by the kernel", "limits": "with limits only"}[study.sandbox.level]
-    yield f"the sealed source was run again, {isolation}"
-    yield f"{study.check_scenarios()} scenarios made again by the sealed world, the same bytes"
+    if study.sealed.plan.spec.evidence == RECORDED:
+        yield f"no episode was run again: they are {NOT_REPLAYABLE}; what runs of the sealed source is {isolation}"
+    else:
+        yield f"the sealed source was run again, {isolation}"
+        yield f"{study.check_scenarios()} scenarios made again by the sealed world, the same bytes"
     if found.recorded is not None and not found.changed_since and not found.as_recorded:
         raise UntrustedError(
             "the admissions derived here are not those that the journal records", where=str(study.sealed.receipts)
@@ -201,7 +205,7 @@ def _derived(study: Study, found: Review) -> tuple[str, str]:
 def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
     seal = study.sealed.seal
     heading(f"{seal.plan.id}  (sealed {seal.sealed_at}, pin {short(study.sealed.pin)}, evidence "
-            f"{study.sealed.plan.spec.evidence})")  # fmt: skip
+            f"{level_in_words(study.sealed.plan.spec.evidence)})")  # fmt: skip
     rows = [_row(name, arm, found.abandoned.get(name, 0)) for name, arm in found.arms.items()]
     heads = ("arm", "slots", "admitted", "excluded", "errored", "missing", "abandoned tries", "origins")
     print_table(heads, rows, right=(1, 2, 3, 4, 5, 6))
@@ -209,11 +213,13 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
     totals = found.totals
     left_out = sum(sum(counts.values()) for counts in found.left_out.values())
     episodes = sum(arm.slots - arm.missing for arm in found.arms.values()) + found.smoke + left_out
-    click.echo(
-        f"  {totals.occurrences} receipts and {totals.restores} restore receipts in "
-        f"{episodes} episodes"
-        f" ({found.smoke} of a smoke run), {totals.acts} acts, {totals.notices} notices"
-    )
+    if study.sealed.plan.spec.evidence == RECORDED:
+        click.echo(f"  {episodes} episodes ({found.smoke} of a smoke run), {NOT_REPLAYABLE}: there are no receipts")
+    else:
+        click.echo(
+            f"  {totals.occurrences} receipts and {totals.restores} restore receipts in {episodes} episodes"
+            f" ({found.smoke} of a smoke run), {totals.acts} acts, {totals.notices} notices"
+        )
     if found.pilot is not None:
         pilot = found.pilot
         click.echo(
@@ -289,7 +295,7 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
     ]
     totals = found.totals
     return {
-        "plan": study.sealed.plan.spec.id, "pin": study.sealed.pin,
+        "plan": study.sealed.plan.spec.id, "pin": study.sealed.pin, "evidence": study.sealed.plan.spec.evidence,
         "pins": [pinned.pin for pinned in study.sealed.pins], "left_out": _left_out(found), "head": str(found.head),
         "arms": arms,
         "acts": totals.acts, "receipts": totals.occurrences, "restore_receipts": totals.restores,

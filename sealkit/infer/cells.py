@@ -73,9 +73,9 @@ class Cells:
     # --- telling
 
     def admit(
-        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int, pin: int
+        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int | None, pin: int
     ) -> None:
-        """An admitted episode: its measures, how it ended, its acts, and the number of the pin that it ran under.
+        """An admitted episode: its measures, how it ended, its acts (null: not counted), the number of its pin.
 
         `MalformedError` for a measure that its metric cannot have or that is not there, and for an ending that the
         plan does not name.
@@ -83,7 +83,8 @@ class Cells:
         counts = self._means(slot, ended) != "missing"
         values = list(self._values(slot, measures)) if counts else []
         number = self._tell(slot, pin)
-        self._overhead["acts"].put(number, acts)
+        if acts is not None:
+            self._overhead["acts"].put(number, acts)
         for name in USAGE_MEASURES:
             used = measures.get(name)
             if isinstance(used, int):

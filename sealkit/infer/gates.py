@@ -7,7 +7,8 @@
     false_rejection_acceptable  faithful parents were rejected no more often than the frozen rule allows
     rights_documented           the plan says under what terms the outputs of models and humans are published
     claims_follow_map           every claim stands on what was pinned before the first look, or is marked exploratory
-    files_verify                the files at hand verify, run again to the same bytes, and give the recorded results
+    files_verify                the files at hand verify, run again to the same bytes, and give the recorded results;
+                                records of an external world cannot be run again, and the gate says so
 
 A gate is decided only if the plan names it, or named it at the first look or later; what is published needs all of
 these open. `NO_EVIDENCE` opens none of them but `rights_documented`, whose evidence is in the plan.
@@ -21,6 +22,7 @@ from typing import Final
 
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.actors import ScriptedArm
+from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.ruling import GATE_MEANINGS, Gate
 from sealkit.plan.schema import Spec
 
@@ -159,7 +161,9 @@ def _files_verify(spec: Spec, evidence: Evidence) -> Decision:
     if not evidence.rederived:
         return False, "the results derived from these files are not those that the journal records"
     again = "every episode run again to the same bytes"
-    if REPLAY not in spec.verifiers:
+    if spec.evidence == RECORDED:
+        again = f"no episode run again: they are {NOT_REPLAYABLE}"
+    elif REPLAY not in spec.verifiers:
         again = "no episode run again: the plan asks for none"
     if silent := sorted(set(spec.verifiers) - set(evidence.verifiers)):
         return False, f"no ruling of {', '.join(silent)}"

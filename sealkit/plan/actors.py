@@ -7,12 +7,13 @@ from decimal import Decimal
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from sealkit.plan.base import Count, Levels, Name, Parameters, Pick, Positive, RelativePath, Text, Word
-from sealkit.plan.forms import ExactForm, TextForm
+from sealkit.plan.forms import ExactForm, TextForm, Whole
 from sealkit.plan.parts import ByKey, ByKind, Limits, Part
 from sealkit.wire.records import Level
 
 Run = Annotated[tuple[Text, ...], Limits(1)]
 Trees = Annotated[tuple[RelativePath, ...], Limits(0, "the path")]
+Variable = Annotated[str, TextForm(r"[A-Za-z_][A-Za-z0-9_]{0,63}", "the name of an environment variable")]
 Roles = Annotated[tuple[Word, ...], Limits(0, "the role")]
 
 # --- the world
@@ -27,11 +28,36 @@ class ReferenceWorld(Part):
 
 
 class ExternalWorld(Part):
-    """A command that takes one slot and gives one record; `trees` are the files and folders that it depends on."""
+    """A command that takes one slot and gives one record; `trees` are the files and folders that it depends on.
+
+    `run` is null where nothing is to be run: the records come from logs (`sealkit import`). An attempt may take
+    `seconds`. The command sees no variable of the environment but a few of sealkit's own and those named here.
+    """
 
     kind: Literal["external"]
-    run: Run
-    trees: Trees
+    run: Run | None
+    trees: Annotated[Trees, Limits(1, "the path")]
+    seconds: Annotated[int, Whole(1, 86_400)] | None = None
+    environment: Annotated[tuple[Variable, ...], Limits(1, "the variable")] | None = None
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        """A command has its time; without one there is nothing to time or to show variables to."""
+        if self.run is not None and self.seconds is None:
+            yield "", "the key seconds is missing", "say how long one attempt may take"
+        if self.run is None and (self.seconds is not None or self.environment):
+            yield "run", "nothing is run, so it needs neither seconds nor environment", "drop them, or name the command"
+        path = inside_study(self.run[0]) if self.run is not None else None
+        if path is not None and not any(path == tree or path.startswith(f"{tree}/") for tree in self.trees):
+            yield "run", f"the command {path} is in none of the trees", "add it, so that it is sealed"
+
+
+def inside_study(command: str) -> str | None:
+    """The path in the study of a command that is named by such a path; None for one that the system has.
+
+    >>> inside_study("./ask.py"), inside_study("bin/ask"), inside_study("python3"), inside_study("/usr/bin/env")
+    ('ask.py', 'bin/ask', None, None)
+    """
+    return command.removeprefix("./") if "/" in command and not command.startswith("/") else None
 
 
 World: TypeAlias = Annotated[ReferenceWorld | ExternalWorld, ByKind()]
@@ -112,10 +138,20 @@ class CommandArm(_Arm, kw_only=True):
     trees: Trees
 
 
+class ExternalArm(_Arm, kw_only=True):
+    """What the command of an external world is told of its arm: `options`, and the roles of the models it may use."""
+
+    models: Roles
+    options: Parameters
+
+
 Scaffold: TypeAlias = Annotated[NotesArm | BeliefStoreArm, ByKind("scaffold")]
 Arm: TypeAlias = Annotated[
-    ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm,
-    ByKey("an arm", {"scripted": ScriptedArm, "scaffold": Scaffold, "arm": OwnArm, "run": CommandArm}),
+    ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm | ExternalArm,
+    ByKey(
+        "an arm",
+        {"scripted": ScriptedArm, "scaffold": Scaffold, "arm": OwnArm, "run": CommandArm, "options": ExternalArm},
+    ),
 ]
 
 # --- factors

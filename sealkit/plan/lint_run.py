@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sealkit.plan.actors import (
     BeliefStoreArm,
     CommandArm,
-    ExternalWorld,
+    ExternalArm,
     Model,
     ModelByFactor,
     NotesArm,
@@ -17,6 +17,7 @@ from sealkit.plan.actors import (
     ScriptedArm,
 )
 from sealkit.plan.base import Selection
+from sealkit.plan.lint_world import world_problems
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.sample import InterimLooks
 from sealkit.plan.schema import Spec
@@ -25,13 +26,12 @@ from sealkit.wire.records import Level
 
 _is_word = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}").fullmatch
 MOST_SLOTS = 10_000_000
-WITNESS = "witness"  # sealkit's verifier of roots, deltas and receipts
 _RESERVED_FACTORS = (REPETITION, "metric", "unit", "all")
 
 
 def run_problems(spec: Spec) -> Iterator[Problem]:
     """What is wrong with the run that `spec` plans."""
-    yield from _world(spec)
+    yield from world_problems(spec)
     yield from _factors(spec)
     yield from _models(spec)
     yield from _readings(spec)
@@ -47,31 +47,11 @@ def listed(names: Iterable[Level]) -> str:
     return ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "none"
 
 
-def roles_of(arm: ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm) -> tuple[str, ...]:
+def roles_of(arm: ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm | ExternalArm) -> tuple[str, ...]:
     """The model roles that an arm uses."""
     if isinstance(arm, NotesArm | BeliefStoreArm):
         return (arm.model,)
     return () if isinstance(arm, ScriptedArm) else arm.models
-
-
-def _world(spec: Spec) -> Iterator[Problem]:
-    external = isinstance(spec.world, ExternalWorld)
-    if external and spec.judge is not None:
-        yield Problem(("judge",), "an external world measures for itself", "write judge: null")
-    if external and spec.evidence != "recorded":
-        what = f"an external world cannot offer evidence that is {spec.evidence}"
-        yield Problem(("evidence",), what, "write evidence: recorded")
-    if not external and spec.evidence == "witnessed" and WITNESS not in spec.verifiers:
-        what = f"evidence that is witnessed is ruled on by the verifier {WITNESS}; there are {listed(spec.verifiers)}"
-        remedy = f"add {WITNESS} (your own may stand beside it), or write evidence: traced"
-        yield Problem(("verifiers",), what, remedy)
-    if not external and spec.judge is None:
-        yield Problem(("judge",), "no judge measures the episodes", "name one, such as worlds/house/judge")
-    if external:
-        for name, arm in spec.factors.arm.items():
-            if isinstance(arm, ScriptedArm):
-                what = "an external world has no scripted agents"
-                yield Problem(("factors", "arm", name, "scripted"), what, "give the arm a command (run) or a scaffold")
 
 
 def _factors(spec: Spec) -> Iterator[Problem]:

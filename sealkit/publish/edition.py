@@ -23,13 +23,14 @@ from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
 from sealkit.infer.gates import Evidence, GateRuling, all_open, decide_gates
+from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import make_bundle
 from sealkit.publish.markdown import markdown
 from sealkit.publish.methods import Course, course_of, methods
-from sealkit.publish.not_proved import DOES_NOT_PROVE
+from sealkit.publish.not_proved import not_proved
 from sealkit.publish.page import page
 from sealkit.publish.review import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
@@ -111,7 +112,7 @@ def _edition(
         "edition": name,
         "made_by": f"sealkit {sealkit.__version__}",
         "analysis": dict(analysis.record),
-        "claims": [_claim(ruling, after.notes.get(ruling.name, "")) for ruling in claims],
+        "claims": [_claim(spec, ruling, after.notes.get(ruling.name, "")) for ruling in claims],
         "gates": [
             {"gate": gate.gate, "meaning": gate.meaning, "open": gate.open, "evidence": gate.evidence} for gate in gates
         ],
@@ -120,7 +121,7 @@ def _edition(
         "withdrawn": dict(found.withdrawn),
         "methods": methods(spec, sealed.seal, sealed.pin, course),
         "study": _study(study, found, course, head, results) | {"bundle": digest_bytes(bundle)},
-        "does_not_prove": list(DOES_NOT_PROVE),
+        "does_not_prove": list(not_proved(spec.evidence)),
     }
     line = encode_value(document)
     # The reports are made of what was written, keys in its order: a reader has nothing else.
@@ -174,7 +175,7 @@ def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, .
     return Reservations(withheld=held | dict(after.reservations.withheld), exploratory=after.reservations.exploratory)
 
 
-def _claim(ruling: ClaimRuling, note: str) -> Json:
+def _claim(spec: Spec, ruling: ClaimRuling, note: str) -> Json:
     needs: list[Json] = [
         {
             "hypothesis": met.need.hypothesis,
@@ -187,6 +188,7 @@ def _claim(ruling: ClaimRuling, note: str) -> Json:
     return {
         "name": ruling.name, "text": ruling.claim.text, "stratum": ruling.claim.stratum, "status": ruling.status,
         "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why or note,
+        "evidence": spec.evidence,
     }  # fmt: skip
 
 

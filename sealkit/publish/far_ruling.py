@@ -52,7 +52,7 @@ class Ruling:
 def _tell(cells: Cells, request: Request) -> None:
     slot, pin = cast(dict[str, Level], request["slot"]), cast(int, request["pin"])
     if request["op"] == "admit":
-        measures, acts = cast(dict[str, Json], request["measures"]), cast(int, request["acts"])
+        measures, acts = cast(dict[str, Json], request["measures"]), cast(int | None, request["acts"])
         cells.admit(slot, measures, ended=str(request["ended"]), acts=acts, pin=pin)
     elif request["op"] == "set_aside":
         cells.set_aside(slot, pin=pin)

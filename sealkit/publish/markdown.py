@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
+from sealkit.plan.lint_world import level_in_words
 from sealkit.publish import effect_parts, parts
 from sealkit.publish.parts import Row, Table, named, part_of, rows_of
 from sealkit.publish.plain import plain, words
@@ -30,7 +31,7 @@ def _lines(document: Row) -> Iterator[str]:
     edition = _code(document["edition"])
     yield f"\nEdition {edition} of plan {_text(study['plan'])}, sealed {_text(study['sealed_at'])}."
     admitted = f"{_text(study['admitted'])} of {_text(study['slots'])} slots admitted"
-    yield f"Pin {_code(study['pin'])}. Evidence: {_text(study['evidence'])}. {admitted}."
+    yield f"Pin {_code(study['pin'])}. Evidence: {_text(level_in_words(str(study['evidence'])))}. {admitted}."
     yield "\n## Verdicts, and what they do not show\n"
     for verdict in rows_of(analysis, "verdicts"):
         descriptive = " (descriptive)" if verdict.get("descriptive") else ""

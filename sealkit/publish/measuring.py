@@ -55,7 +55,7 @@ class Told(Protocol):
     """Cells as they are told: here, or on the far side of a child process."""
 
     def admit(
-        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int, pin: int
+        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int | None, pin: int
     ) -> None:
         """An admitted episode."""
 
@@ -113,8 +113,10 @@ class Outcomes:
         if not self._tell(checked.slot):
             return found
         if not isinstance(found, Admission):
+            # What an external world did is its own affair: nobody counted acts.
+            acts = None if self.judge.pinned.plan.spec.judge is None else checked.counts.acts
             try:
-                self._cells.admit(checked.slot, found, ended=checked.ended, acts=checked.counts.acts, pin=pin)
+                self._cells.admit(checked.slot, found, ended=checked.ended, acts=acts, pin=pin)
                 return found
             except BrokenOffError:
                 raise

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from sealkit.plan.lint_world import RECORDED, level_in_words
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.plain import words
@@ -148,7 +149,12 @@ def _after(spec: Spec, course: Course) -> Iterator[str]:
     if course.phases:
         yield f"It was amended {many(course.phases.total(), 'time')} ({listed(course.phases)})."
     how = f"accepted by {' and '.join(spec.verifiers)}"
-    yield f"An episode was admitted if {how}. Evidence level: {spec.evidence}."
+    yield f"An episode was admitted if {how}. Evidence level: {level_in_words(spec.evidence)}."
+    if spec.evidence == RECORDED:
+        yield (
+            "What happened in an episode is the word of the program that wrote its record, its measures and usage too; "
+            "sealkit checked that the record is whole and says what the plan asks for."
+        )
     if course.first_look is not None:
         looks = course.looks.total()
         yield (

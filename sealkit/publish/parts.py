@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.publish.plain import interval, number, words
 from sealkit.wire.records import Json
 
@@ -117,7 +118,10 @@ def strata(claims: Sequence[Row]) -> tuple[Stratum, ...]:
             stratum = str(claim["stratum"])
         if (stratum, status) == ("instrument", "supported"):
             stratum = "validated"
-        groups.setdefault(stratum, []).append({**claim, "needs_text": "; ".join(map(_need, rows_of(claim, "needs")))})
+        needs = "; ".join(map(_need, rows_of(claim, "needs")))
+        if claim.get("evidence") == RECORDED:
+            needs += f"; its evidence is {NOT_REPLAYABLE}"
+        groups.setdefault(stratum, []).append({**claim, "needs_text": needs})
     return tuple(Stratum(STRATA[name], tuple(groups[name])) for name in STRATA if name in groups)
 
 

@@ -33,7 +33,7 @@ class FarCells(Sandbox):
         self._ask({"op": "plan", "plan": plan.decode()}, {})
 
     def admit(
-        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int, pin: int
+        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int | None, pin: int
     ) -> None:
         """An admitted episode, as `infer.cells` takes it."""
         request: dict[str, Json] = {"op": "admit", "slot": dict(slot), "measures": dict(measures)}

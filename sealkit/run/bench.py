@@ -6,6 +6,7 @@ a journal and a pin of its own, the digest of the plan's canonical parse, which 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from pathlib import Path
 import sealkit
 from sealkit.files import read_if_there
 from sealkit.plan.actors import ReferenceWorld, ScriptedArm
+from sealkit.plan.assignment import assignment_line
 from sealkit.plan.describe import parts_of_later_engines
 from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.slots import Stage, slot_count
 from sealkit.plan.yaml import MAX_BYTES
+from sealkit.run.external import Command, open_command
 from sealkit.run.play import play_scripted
 from sealkit.run.progress import Standing, begin, begin_sealed
 from sealkit.seal.closure import environment, make_closure
@@ -28,7 +31,7 @@ from sealkit.seal.recovery import begin_or_recover, recover
 from sealkit.seal.sealed import SealedPlan, check_no_drift, declared, open_seal, receipts_folder, study_of
 from sealkit.wire.canon import digest_record, encode_record
 from sealkit.wire.chain import Opened, Slot
-from sealkit.wire.errors import HarnessError, OutOfOrderError, UsageError
+from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.records import Trusted
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 
@@ -37,7 +40,8 @@ from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 class Bench:
     """One stage of one plan, ready to be run; `open_bench` makes one.
 
-    `scenario_line` gives the line of (family, seed): from the sealed manifest, or for a pilot from the world itself.
+    `scenario_line` gives the line of a slot: from the sealed manifest, for a pilot from the world itself, and for an
+    external world the assignment. `world` is null where nothing is to be run: episodes come from logs.
     """
 
     plan_path: Path
@@ -48,18 +52,19 @@ class Bench:
     judge: str
     folder: Path
     sealed: SealedPlan | None
-    world: LoadedWorld
-    scenario_line: Callable[[str, int], bytes]
+    world: LoadedWorld | Command | None
+    scenario_line: Callable[[Slot], bytes]
 
     def trusted(self, slot: Slot) -> Trusted:
         """What a verifier may rely on for an episode of this slot."""
-        line = self.scenario_line(str(slot["family"]), int(slot["seed"]))
-        return Trusted(pin=self.pin, judge=self.judge, slot=slot, scenario=line)
+        return Trusted(pin=self.pin, judge=self.judge, slot=slot, scenario=self.scenario_line(slot))
 
     def play(self, slot: Slot) -> bytes:
         """The episode of this slot."""
+        if isinstance(self.world, Command):
+            return self.world.play(self.trusted(slot))
         arm = self.plan.spec.factors.arm[str(slot["arm"])]
-        if not isinstance(arm, ScriptedArm):
+        if self.world is None or not isinstance(arm, ScriptedArm):
             raise UsageError("no scripted agent", where=self.plan.where("factors", "arm", str(slot["arm"])))
         return play_scripted(self.world, arm.scripted, self.trusted(slot))
 
@@ -94,13 +99,13 @@ class Bench:
                 yield Journal.open(self.folder, inside=self.study)
 
 
-def open_bench(plan_path: Path, stage: Stage) -> Bench:
-    """The bench of `stage`, everything checked that a run rests on.
+def open_bench(plan_path: Path, stage: Stage, *, runs: bool = True) -> Bench:
+    """The bench of `stage`, everything checked that a run rests on; without `runs` no world is loaded.
 
     `UsageError` if the plan has no such stage, or uses a part that this sealkit cannot run; for a sealed stage
     `OutOfOrderError` without a seal and `UntrustedError` with a broken one or on drift.
     """
-    bench = _pilot_bench(plan_path) if stage == "pilot" else _sealed_bench(plan_path, stage)
+    bench = _pilot_bench(plan_path, runs) if stage == "pilot" else _sealed_bench(plan_path, stage, runs)
     later = parts_of_later_engines(bench.plan)
     if later:
         what = "\n  ".join(later)
@@ -108,18 +113,19 @@ def open_bench(plan_path: Path, stage: Stage) -> Bench:
     return bench
 
 
-def _sealed_bench(plan_path: Path, stage: Stage) -> Bench:
+def _sealed_bench(plan_path: Path, stage: Stage, runs: bool) -> Bench:
     sealed = open_seal(plan_path)
     _check_stage(sealed.plan, stage)
     check_no_drift(sealed)
     return Bench(
         plan_path=plan_path, study=sealed.study, plan=sealed.plan, stage=stage, pin=sealed.latest.pin,
-        judge=sealed.judge, folder=sealed.receipts, sealed=sealed, world=_world(sealed.study, sealed.plan),
-        scenario_line=sealed.manifest.line,
+        judge=sealed.judge, folder=sealed.receipts, sealed=sealed,
+        world=_world(sealed.study, sealed.plan) if runs else None,
+        scenario_line=lambda slot: sealed.trusted(slot).scenario,
     )  # fmt: skip
 
 
-def _pilot_bench(plan_path: Path) -> Bench:
+def _pilot_bench(plan_path: Path, runs: bool) -> Bench:
     study = study_of(plan_path)
     data = read_if_there(plan_path, inside=study, limit=MAX_BYTES)
     if data is None:
@@ -127,12 +133,15 @@ def _pilot_bench(plan_path: Path) -> Bench:
     plan = open_plan_bytes(data, str(plan_path))
     _check_stage(plan, "pilot")
     _refuse_sealed(plan_path)
-    world = _world(study, plan)
-    params = plan.spec.world.params if isinstance(plan.spec.world, ReferenceWorld) else {}
-    judge = make_closure(study, declared(plan.spec)).tree(str(plan.spec.judge)).root
+    world = _world(study, plan) if runs else None
+    closure = make_closure(study, declared(plan.spec))
+    judge = closure.tree(plan.spec.judge).root if plan.spec.judge is not None else ""
 
-    def line(family: str, seed: int) -> bytes:
-        return encode_record(make_scenario(world, family, seed, params, where=plan.where))
+    def line(slot: Slot) -> bytes:
+        if not isinstance(world, LoadedWorld) or not isinstance(plan.spec.world, ReferenceWorld):
+            return assignment_line(plan.spec, slot)
+        family, seed = str(slot["family"]), int(slot["seed"])
+        return encode_record(make_scenario(world, family, seed, plan.spec.world.params, where=plan.where))
 
     return Bench(
         plan_path=plan_path, study=study, plan=plan, stage="pilot", pin=plan.digest, judge=judge,
@@ -145,14 +154,12 @@ def _refuse_sealed(plan_path: Path) -> None:
         raise OutOfOrderError("the plan is sealed; a pilot comes before", where=str(plan_path))
 
 
-def _world(study: Path, plan: Plan) -> LoadedWorld:
-    if not isinstance(plan.spec.world, ReferenceWorld):
-        raise UsageError("this sealkit can seal, but not yet run, an external world", where=plan.where("world"))
-    return load_world(study, plan.spec.world.name)
+def _world(study: Path, plan: Plan) -> LoadedWorld | Command:
+    if isinstance(plan.spec.world, ReferenceWorld):
+        return load_world(study, plan.spec.world.name)
+    return open_command(plan.spec.world, study, os.environ)
 
 
 def _check_stage(plan: Plan, stage: Stage) -> None:
     if not slot_count(plan.spec, stage):
         raise UsageError(f"the plan has no {stage} stage", where=plan.where("sample"), remedy=f"declare sample.{stage}")
-    if plan.spec.judge is None:
-        raise HarnessError("this sealkit cannot yet run a plan without a judge", where=plan.where("judge"))

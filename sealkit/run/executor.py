@@ -20,6 +20,7 @@ from typing import Protocol
 
 from sealkit.plan.slots import Stage
 from sealkit.run.bench import Bench, open_bench
+from sealkit.run.external import AttemptError
 from sealkit.run.interrupt import deaf_children
 from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError
@@ -60,6 +61,8 @@ def attempt(bench: Bench, slot: Slot) -> Kept | Broke:
     """One attempt in this process."""
     try:
         return Kept(bench.play(slot))
+    except AttemptError as error:
+        return Broke(error.ending, error.what)
     except HarnessError as error:
         return Broke("harness_error", str(error))
 

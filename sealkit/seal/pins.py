@@ -21,6 +21,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from sealkit.files import open_folder, read_file_safely, read_if_there, to_type
+from sealkit.plan.actors import ExternalWorld
+from sealkit.plan.assignment import assignment_line
 from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import blocks
@@ -37,7 +39,7 @@ from sealkit.seal.places import amendment_file, beside, plan_entry
 from sealkit.wire.canon import MAX_LINE, decode_record
 from sealkit.wire.chain import Amended, Slot, is_time, parse_head
 from sealkit.wire.digest import digest_bytes, short
-from sealkit.wire.errors import MalformedError, OutOfOrderError, SealkitError, UntrustedError, UsageError
+from sealkit.wire.errors import MalformedError, OutOfOrderError, SealkitError, UntrustedError
 from sealkit.wire.records import Level, Record, Trusted
 
 MOST_AMENDMENTS: Final = 1000
@@ -68,9 +70,9 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def judge(self) -> str:
-        """The digest by which episodes name the judge: the root of the sealed tree that holds it."""
+        """The digest by which episodes name the judge: the root of the sealed tree that holds it; empty without one."""
         if self.plan.spec.judge is None:
-            raise UsageError("the plan has no judge", where=self.plan.where("judge"))
+            return ""
         return self.closure.tree(self.plan.spec.judge).root
 
     @property
@@ -88,8 +90,14 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
         return Version(self.commitment.plan, self.plan.spec, self.closure, self.manifest, self.judge_files)
 
     def trusted(self, slot: Slot) -> Trusted:
-        """What a verifier may rely on for an episode of this slot under this pin."""
-        line = self.manifest.line(str(slot["family"]), int(slot["seed"]))
+        """What a verifier may rely on for an episode of this slot under this pin.
+
+        Of a world that sealkit runs that is the sealed scenario, of an external one the assignment.
+        """
+        if isinstance(self.plan.spec.world, ExternalWorld):
+            line = assignment_line(self.plan.spec, slot)
+        else:
+            line = self.manifest.line(str(slot["family"]), int(slot["seed"]))
         return Trusted(pin=self.pin, judge=self.judge, slot=slot, scenario=line)
 
     def unpack_source(self, into: Path) -> None:

@@ -36,9 +36,12 @@ from sealkit.wire.verdict import Verdict
 T = TypeVar("T")
 
 
+_NO_COUNTS = Counts(acts=0, occurrences=0, restores=0, notices=0)
+
+
 class _Closing(msgspec.Struct):
-    counts: Counts
     ended: str
+    counts: Counts = _NO_COUNTS  # a record of what somebody said has none
 
 
 class _Peek(msgspec.Struct):
@@ -49,7 +52,6 @@ class _Peek(msgspec.Struct):
 
 _is_word = re.compile(r"[A-Za-z0-9_]{1,64}").fullmatch
 _peek = msgspec.json.Decoder(_Peek).decode
-_NO_COUNTS = Counts(acts=0, occurrences=0, restores=0, notices=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def _checked(seq: int, event: EpisodeKept, line: bytes, under: UnderPin, left_ou
     try:
         closing = _peek(line).closing
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        closing = _Closing(_NO_COUNTS, "unreadable")
+        closing = _Closing("unreadable")
     # A word of the plan; a stranger's record may hold anything, and counts are kept by this word.
     ended = closing.ended if _is_word(closing.ended) else "unreadable"
     return Checked(

@@ -16,7 +16,9 @@ from sealkit.plan.actors import ReferenceWorld
 from sealkit.seal.pins import Pinned
 from sealkit.seal.tree import tree_record
 from sealkit.verify.sandbox import BrokenOffError, Isolation, Sandbox
+from sealkit.wire.canon import decode_record
 from sealkit.wire.errors import HarnessError, UntrustedError
+from sealkit.wire.recorded import Recorded, measured
 from sealkit.wire.records import Count, Json, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Verdict
 from sealkit.world.loader import load_verifier
@@ -97,7 +99,12 @@ class UnderPin:
         return {name: _guarded(check, trusted, line) for name, check in self._checks.items()}
 
     def measure(self, trusted: Trusted, line: bytes) -> Mapping[str, Json]:
-        """The measures that the judge of this pin gives the episode, of whatever pin it is itself."""
+        """The measures that the judge of this pin gives the episode, of whatever pin it is itself.
+
+        Without a judge they are those that were recorded, the usage with them.
+        """
+        if self.pinned.plan.spec.judge is None:
+            return measured(decode_record(line, Recorded, where="recorded episode"))
         return self.sandbox.judge(trusted.scenario, line)
 
     def check_scenarios(self) -> Count:
@@ -157,12 +164,11 @@ def _guarded(check: Check, trusted: Trusted, line: bytes) -> Verdict:
 def open_sandbox(pinned: Pinned, isolation: Isolation) -> Iterator[Sandbox]:
     """The sealed source of a pin, unpacked in a fresh folder and loaded in a child process."""
     spec = pinned.plan.spec
-    if not isinstance(spec.world, ReferenceWorld) or spec.judge is None:
-        raise HarnessError("this sealkit cannot replay an external world", where=str(pinned.plan_path))
     with tempfile.TemporaryDirectory(prefix="sealkit-replay-") as folder:
         source = Path(folder) / "source"
         source.mkdir()
         pinned.unpack_source(source)
         with Sandbox(source, isolation=isolation, sealed_by=pinned.commitment.sealkit) as sandbox:
-            sandbox.load(spec.world.name, spec.judge)
+            if isinstance(spec.world, ReferenceWorld) and spec.judge is not None:  # of another only the verifiers run
+                sandbox.load(spec.world.name, spec.judge)
             yield sandbox

@@ -459,7 +459,10 @@ class Episode(Record, frozen=True, tag_field="type", tag="sealkit/episode/v1"):
 
 
 class Trusted(Record, frozen=True):
-    """What a verifier may rely on: all of it comes from the sealed study, none from the episode."""
+    """What a verifier may rely on: all of it comes from the sealed study, none from the episode.
+
+    Where an external world measures for itself, `scenario` is the slot's assignment and `judge` is empty.
+    """
 
     pin: str
     judge: str

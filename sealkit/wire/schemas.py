@@ -1,7 +1,7 @@
 """JSON Schemas (draft 2020-12) of the published records, for readers that are not sealkit.
 
 >>> sorted(record_schemas())[:4]
-['act', 'component', 'contract', 'entry']
+['act', 'assignment', 'component', 'contract']
 >>> record_schemas()["root"]["$defs"]["Root"]["properties"]["components"]["additionalProperties"]
 {'type': 'string', 'pattern': '^sha256:[0-9a-f]{64}$'}
 
@@ -20,6 +20,7 @@ import msgspec
 from sealkit.wire.canon import MAX_INT
 from sealkit.wire.chain import Entry, JournalHead
 from sealkit.wire.digest import DIGEST_PATTERN
+from sealkit.wire.recorded import Assignment, Recorded
 from sealkit.wire.records import (
     Act,
     Component,
@@ -39,8 +40,8 @@ from sealkit.wire.records import (
 Schema: TypeAlias = dict[str, Json]
 
 PUBLISHED: Final[tuple[type[Record], ...]] = (
-    *(Act, Component, Contract, Entry, Episode, Head, JournalHead),
-    *(Judged, Receipt, RestoreReceipt, Root, Scenario, Start),
+    *(Act, Assignment, Component, Contract, Entry, Episode, Head, JournalHead),
+    *(Judged, Receipt, Recorded, RestoreReceipt, Root, Scenario, Start),
 )
 
 # The fields that hold a digest, an array of digests, or digests by name. The types call them `str`: a verifier
@@ -57,11 +58,15 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "Entry": ("prev",),
     "Episode": ("pin", "scenario", "genesis"),
     "EpisodeKept": ("pin", "digest"),
+    "FromCommand": ("answer",),
+    "FromLog": ("log",),
     "Head": ("prev",),
     "JournalHead": ("digest",),
     "Judged": ("scenario", "trace", "root"),
     "Opened": ("pin", "sealkit", "environment"),
     "Receipt": ("episode", "previous"),
+    "Recorded": ("pin", "assignment"),
+    "RecordedClosing": ("record",),
     "Repaired": ("digest",),
     "RestoreReceipt": ("episode", "previous"),
     "Root": ("components",),

@@ -90,9 +90,10 @@ def test_a_key_in_place_of_another(name: str, data: st.DataObject) -> None:
 def test_every_part_of_a_plan_counts(path: tuple[str | int, ...]) -> None:
     """What can be left out is listed here; leaving out anything else is refused."""
     optional = {
-        ("confounds", 0), ("world", "run", 0), ("world", "run", 1), ("world", "trees", 0), ("world", "trees", 1),
+        ("confounds", 0), ("world", "run", 0), ("world", "run", 1), ("world", "trees", 1),
+        ("world", "trees", 2), ("world", "environment"),
         ("gates", 0), ("gates", 1), ("sample", "attempts", "retry_on", 0), ("metrics", "solved", "primary"),
-        *(("factors", "arm", arm, "run", i) for arm in ("short", "long") for i in range(3)),
-        *(("factors", "arm", arm, key, 0) for arm in ("short", "long") for key in ("trees", "models")),
+        *(("factors", "arm", arm, "options", "prompt") for arm in ("short", "long")),
+        *(("factors", "arm", arm, "models", 0) for arm in ("short", "long")),
     }  # fmt: skip
     assert check(flow(without(TREES["external"], path)).encode()) == (path in optional)

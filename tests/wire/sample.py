@@ -12,10 +12,21 @@ import json
 import sys
 from pathlib import Path
 
-from sealkit.wire.canon import digest_record, encode_record
+from sealkit.wire.canon import decode_record, digest_record, encode_record
 from sealkit.wire.chain import EMPTY, Entry, EpisodeKept, JournalHead, Sealed, extend
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.patch import apply
+from sealkit.wire.recorded import (
+    Answer,
+    AssignedModel,
+    Assignment,
+    BinaryForm,
+    FromCommand,
+    Recorded,
+    ScoreForm,
+    Usage,
+    record_answer,
+)
 from sealkit.wire.records import (
     Act,
     Action,
@@ -65,6 +76,7 @@ from sealkit.wire.records import (
     Tell,
     Text,
     ThisReturn,
+    Trusted,
     WhenShown,
 )
 
@@ -295,8 +307,34 @@ def journal() -> tuple[Entry, JournalHead]:
 
 ENTRY, JOURNAL_HEAD = journal()
 
+ASSIGNMENT = Assignment(
+    plan="toy",
+    slot=SLOT,
+    options={"prompt": "prompts/short.txt"},
+    models={"solver": AssignedModel(id="toy-1", temperature="0.5", max_output_tokens=40, reasoning="off")},
+    measures={"correct": (BinaryForm(unit=None),), "share": (ScoreForm(unit="part", low="0", high="1", step="0.5"),)},
+    endings={"final": "judged", "refusal": "failure", "provider_error": "missing"},
+)
+ANSWER = Answer(
+    transcript=({"role": "user", "content": NOTE}, {"role": "assistant", "content": "42", "tries": [1, None]}),
+    measures={"correct": 1, "share": {"first": "0.5", "last": None}},
+    usage=Usage(calls=2, input_tokens=17, output_tokens=None),
+    models={"solver": "toy-1"},
+    ended="final",
+    why="",
+)
+RECORDED = decode_record(
+    record_answer(
+        Trusted(pin=PIN, judge="", slot=SLOT, scenario=encode_record(ASSIGNMENT)),
+        ANSWER,
+        FromCommand(answer=digest_bytes(b"an answer")),
+    ),
+    Recorded,
+)
+
 RECORDS: dict[str, Record] = {
     "act": ACT_1,
+    "assignment": ASSIGNMENT,
     "component": Component(name="doors", value=GENESIS["doors"]),
     "contract": LOCK,
     "entry": ENTRY,
@@ -305,6 +343,7 @@ RECORDS: dict[str, Record] = {
     "journal-head": JOURNAL_HEAD,
     "judged": JUDGED,
     "receipt": RECEIPT_1,
+    "recorded": RECORDED,
     "restore-receipt": RESTORED,
     "root": ROOT,
     "scenario": SCENARIO,

@@ -12,7 +12,8 @@ from sealkit.agents.arms.scene import scene_of
 from sealkit.agents.arms.wording import open_wording
 from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Player
-from sealkit.plan.actors import Arm, CommandArm, NotesArm, OwnArm, ScriptedArm
+from sealkit.plan.actors import Arm, CommandArm, ExternalArm, NotesArm, OwnArm, ScriptedArm
+from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Scenario
 from sealkit.world.loader import LoadedWorld
 
@@ -29,6 +30,8 @@ def start_player(arm: Arm, world: LoadedWorld, scenario: Scenario, study: Path) 
         return start_own(arm, scenario, study), False
     if isinstance(arm, CommandArm):
         return start_command(arm, scenario, study), False
+    if isinstance(arm, ExternalArm):
+        raise UsageError("the arm of an external world cannot act in a world that sealkit runs", where="plan")
     wording, scene = open_wording(world), scene_of(scenario)
     if isinstance(arm, NotesArm):
         return NotesPlayer(arm, wording, scene), False

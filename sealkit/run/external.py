@@ -1,0 +1,252 @@
+"""Asks a program of somebody's own: one slot in, one record out.
+
+    stdin    the slot's assignment, one canonical JSON line (`wire.recorded.Assignment`), then the end of the file
+    stdout   one JSON object with the members of `wire.recorded.Answer`, in any spelling, and nothing else
+    exit     0
+
+The program runs in the study's folder, without a shell, in a session of its own. It sees these variables and no other:
+PATH as here; HOME if the plan names it; LANG and LC_ALL C.UTF-8, TZ UTC, PYTHONHASHSEED 0, PYTHONDONTWRITEBYTECODE 1;
+and those that the plan's `world.environment` names, which must be set. Their names are sealed, their values are written
+nowhere: an answer that holds one is refused, and words of the program that hold one are blotted out.
+
+Whatever else comes is a `harness_error` with its reason, and is never scored: a crash, an exit that is not 0, no time
+left, more than 4 MiB, no JSON, doubled keys, floats, members that do not belong, an answer that the plan rules out. At
+the end everything that the program left running is killed with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, NoReturn, cast
+
+import msgspec
+
+from sealkit.plan.actors import ExternalWorld
+from sealkit.wire.canon import MAX_LINE, decode_record, encode_value
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import HarnessError, MalformedError, UsageError
+from sealkit.wire.recorded import (
+    WITHOUT_EPISODE,
+    Answer,
+    Assignment,
+    FromCommand,
+    answer_faults,
+    record_answer,
+)
+from sealkit.wire.records import Json, Trusted
+
+FIXED: Final[Mapping[str, str]] = {
+    "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+}  # fmt: skip
+_CHUNK: Final = 1 << 16
+_MAX_WORDS: Final = 1 << 14
+_SHORTEST_SECRET: Final = 8  # shorter values stand in texts by chance
+_MOST_FAULTS: Final = 4
+
+
+class AttemptError(HarnessError):
+    """The program says itself that its attempt came to nothing: `ending` is the word of the plan for that."""
+
+    def __init__(self, ending: str, why: str) -> None:
+        self.ending = ending
+        super().__init__(why)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The program of an external world, with what it is shown of this machine; `open_command` makes one."""
+
+    run: tuple[str, ...]
+    study: Path
+    seconds: int
+    environment: Mapping[str, str]
+    secrets: tuple[tuple[str, str], ...]
+
+    def play(self, trusted: Trusted) -> bytes:
+        """The recorded episode of a slot, whose assignment is `trusted.scenario`.
+
+        `AttemptError` if the program reports a provider's or its own failure, `HarnessError` for everything else.
+        """
+        raw = _Asking(self, trusted.scenario).answer()
+        for name, value in self.secrets:
+            if value.encode() in raw:
+                raise HarnessError(f"the answer holds the value of {name}", where=self.run[0], remedy="leave it out")
+        answer = read_answer(raw, where=f"answer of {self.run[0]}")
+        asked = decode_record(trusted.scenario, Assignment, where="assignment")
+        if answer.ended in WITHOUT_EPISODE:
+            raise AttemptError(answer.ended, self.blotted(answer.why) or "the program gives no reason")
+        faults = [f"{where}: found {found}, due {due}" for where, found, due in answer_faults(asked, answer)]
+        if faults:
+            more = f", and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+            raise HarnessError("; ".join(faults[:_MOST_FAULTS]) + more, where=f"answer of {self.run[0]}")
+        try:
+            return record_answer(trusted, answer, FromCommand(answer=digest_bytes(raw)))
+        except MalformedError as error:
+            raise HarnessError(str(error), where=f"answer of {self.run[0]}") from error
+
+    def blotted(self, words: str) -> str:
+        """`words` without the value of any variable that was passed on."""
+        for name, value in self.secrets:
+            words = words.replace(value, f"${name}")
+        return words
+
+
+def open_command(world: ExternalWorld, study: Path, here: Mapping[str, str]) -> Command:
+    """The command of a world, in `here`, the environment of this process.
+
+    `UsageError` if the world has none, or a variable that the plan passes on is not set.
+    """
+    if world.run is None or world.seconds is None:
+        remedy = "its records come from logs: `sealkit import`"
+        raise UsageError("the plan names no command to run", where="$.world.run", remedy=remedy)
+    names = world.environment or ()
+    missing = [name for name in names if name not in here]
+    if missing:
+        what = f"the plan passes {', '.join(missing)} on to its command, and the environment has no such variable"
+        raise UsageError(what, where="$.world.environment", remedy="set it")
+    passed = {name: here[name] for name in names}
+    # A folder's name is no secret, and may well be spoken of.
+    secrets = tuple(
+        (name, value) for name, value in passed.items() if len(value) >= _SHORTEST_SECRET and not value.startswith("/")
+    )
+    shown = {"PATH": here.get("PATH", os.defpath), **FIXED, **passed}
+    return Command(run=world.run, study=study, seconds=world.seconds, environment=shown, secrets=secrets)
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def read_answer(raw: bytes, *, where: str) -> Answer:
+    """The answer that `raw` spells, checked; `HarnessError` if it spells none."""
+    try:
+        value = json.loads(raw, object_pairs_hook=_distinct, parse_float=_no_float, parse_constant=_no_float)
+        encode_value(value)  # so narrow that a record can hold it
+        return msgspec.convert(value, Answer)
+    except (ValueError, RecursionError, MalformedError, msgspec.ValidationError) as error:
+        raise HarnessError(f"no answer that a record can hold: {str(error)[:300]}", where=where) from error
+
+
+def _distinct(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
+        raise ValueError(f"the key {twice[:80]!a} stands twice")
+    return found
+
+
+def _no_float(text: str) -> NoReturn:
+    raise ValueError(f"a float ({text[:40]}) where records hold integers or decimal strings")
+
+
+# --- asking --------------------------------------------------------------------------------------
+
+
+class _Asking:
+    """One process, from its start to its end."""
+
+    def __init__(self, command: Command, line: bytes) -> None:
+        self._command = command
+        self._deadline = time.monotonic() + command.seconds
+        self._output, self._words = bytearray(), b""
+        self._left = memoryview(line + b"\n")
+        try:
+            self._process = subprocess.Popen(
+                command.run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.study,
+                env=dict(command.environment), close_fds=True, start_new_session=True,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise HarnessError(f"cannot be started: {reason}", where=command.run[0]) from error
+
+    def answer(self) -> bytes:
+        """What the process wrote to its output, after it ended with status 0."""
+        try:
+            self._exchange()
+            self._wait()
+        finally:
+            self._end()
+        return bytes(self._output)
+
+    def _exchange(self) -> None:
+        """Give it its line, and take what it says until it has closed its output and its words."""
+        stdin, stdout, stderr = (
+            cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
+        for pipe in (stdin, stdout, stderr):
+            os.set_blocking(pipe.fileno(), False)
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdin, selectors.EVENT_WRITE)
+            selector.register(stdout, selectors.EVENT_READ)
+            selector.register(stderr, selectors.EVENT_READ)
+            while not {stdout, stderr}.isdisjoint(key.fileobj for key in selector.get_map().values()):
+                for key, _ in selector.select(self._time_left()):
+                    if key.fileobj is stdin:
+                        self._give(selector, stdin)
+                    else:
+                        self._take(selector, cast(IO[bytes], key.fileobj), is_words=key.fileobj is stderr)
+
+    def _give(self, selector: selectors.BaseSelector, stdin: IO[bytes]) -> None:
+        try:
+            self._left = self._left[os.write(stdin.fileno(), self._left) :]
+        except BrokenPipeError:  # it does not want to know more; what it answers will show whether it knew enough
+            self._left = memoryview(b"")
+        if not self._left:
+            selector.unregister(stdin)
+            stdin.close()
+
+    def _take(self, selector: selectors.BaseSelector, pipe: IO[bytes], *, is_words: bool) -> None:
+        chunk = os.read(pipe.fileno(), _CHUNK)
+        if not chunk:
+            selector.unregister(pipe)
+        elif is_words:
+            self._words = (self._words + chunk)[-_MAX_WORDS:]
+        else:
+            self._output += chunk
+            if len(self._output) > MAX_LINE:
+                self._fail(f"wrote more than {MAX_LINE} bytes")
+
+    def _wait(self) -> None:
+        try:
+            status = self._process.wait(self._time_left())
+        except subprocess.TimeoutExpired:
+            self._fail(f"has not ended after {self._command.seconds} s, the time that the plan gives it")
+        if status:
+            how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+            self._fail(how)
+
+    def _time_left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            self._fail(f"has not ended after {self._command.seconds} s, the time that the plan gives it")
+        return left
+
+    def _fail(self, what: str) -> NoReturn:
+        raise HarnessError(f"{what}{self._last_words()}", where=self._command.run[0])
+
+    def _last_words(self) -> str:
+        stderr = cast(IO[bytes], self._process.stderr)
+        with contextlib.suppress(BlockingIOError):
+            self._words = (self._words + os.read(stderr.fileno(), _MAX_WORDS))[-_MAX_WORDS:]
+        lines = self._words.decode(errors="replace").strip().splitlines()
+        if not lines:
+            return ""
+        last = self._command.blotted(lines[-1])[:300]
+        return f"; its last words: {last if last.isprintable() else ascii(last)}"
+
+    def _end(self) -> None:
+        """Nothing of it runs after this, whatever it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with contextlib.suppress(OSError):
+                cast(IO[bytes], pipe).close()

@@ -1,0 +1,193 @@
+"""The example of one's own harness, as docs/your-own-harness.md walks through it, and what happens when it lies or breaks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sealkit.cli.init import make_own_harness
+from sealkit.wire.canon import decode_value, encode_value
+from sealkit.wire.digest import digest_bytes
+from tests.studies import Outcome, call, ok
+
+PLAN = "plans/ab-prompts.yaml"
+RECEIPTS = "receipts/ab-prompts"
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1, old
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    study = tmp_path_factory.mktemp("own") / "study"
+    ok(call("init", study, "--own-harness", cwd=study.parent))
+    ok(call("check", PLAN, cwd=study))
+    ok(call("seal", PLAN, cwd=study))
+    ok(call("run", PLAN, "--smoke", "--jobs", "1", cwd=study))
+    ok(call("run", PLAN, "--jobs", "2", cwd=study))
+    return study
+
+
+@pytest.fixture
+def study(run_once: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run_once, tmp_path / "study"))
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    make_own_harness(tmp_path / "study")
+    return tmp_path / "study"
+
+
+def test_from_the_script_to_the_edition(study: Path) -> None:
+    assert "recorded, not replayable: there are no receipts" in ok(call("verify", "receipts", cwd=study)).out
+    analysed = ok(call("analyse", PLAN, cwd=study)).out
+    assert "supported" in analysed and "recorded, not replayable" in analysed
+    replayed = ok(call("verify", "receipts", "--replay=unsafe", cwd=study)).out
+    assert "no episode was run again: they are recorded, not replayable" in replayed
+    assert "was derived again, the same bytes" in replayed
+    assert "the evidence of every claim is recorded, not replayable" in ok(call("claims", PLAN, cwd=study)).out
+    published = ok(call("publish", PLAN, cwd=study)).out
+    assert "no episode run again: they are recorded, not replayable" in published and "CLOSED" not in published
+    (edition,) = (study / "publications").iterdir()
+    for name in ("report.md", "report.html"):
+        report = (edition / name).read_text()
+        assert "recorded, not replayable" in report and "its evidence is recorded, not replayable" in report
+        assert "the word of the program that wrote its record" in report
+    released = ok(call("verify", edition, "--replay=unsafe", cwd=study)).out
+    assert "was built again from its bundle, the same bytes" in released
+
+
+def test_an_episode_is_shown_without_its_measures(study: Path) -> None:
+    shown = ok(call("show", PLAN, "--debug", "arm=terse,family=sums,seed=3", cwd=study)).out
+    assert "recorded, not replayable" in shown and "You are a calculator" in shown
+    assert "correct" not in shown
+
+
+@pytest.mark.parametrize("path", ["harness/prompts/terse.txt", "harness/questions.jsonl", "harness/ask.py"])
+def test_a_harness_that_drifts_is_not_run(path: str, fresh: Path) -> None:
+    ok(call("seal", PLAN, cwd=fresh))
+    with (fresh / path).open("a") as file:
+        file.write("\n")
+    ran = call("run", PLAN, "--jobs", "1", cwd=fresh)
+    assert ran.code == 1 and f"{path} was changed" in ran.err
+    assert b"attempted" not in (fresh / RECEIPTS / "journal.jsonl").read_bytes()
+
+
+def rewritten(study: Path, change: Callable[[dict[str, object]], None]) -> Outcome:
+    """What verify says after the first confirmatory episode was changed, and its journal written anew around it."""
+    folder = study / RECEIPTS
+    lines = (folder / "episodes.jsonl").read_bytes().splitlines()
+    old = lines[2]
+    value = decode_value(old)
+    assert isinstance(value, dict)
+    change(value)  # type: ignore[arg-type]
+    closing = value["closing"]
+    assert isinstance(closing, dict)
+    without = encode_value({**value, "closing": {name: part for name, part in closing.items() if name != "record"}})
+    closing["record"] = digest_bytes(without)
+    lines[2] = encode_value(value)
+    (folder / "episodes.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
+    entries, prev, size = [], None, 0
+    for raw in (folder / "journal.jsonl").read_bytes().splitlines():
+        entry = json.loads(raw)
+        if entry["event"].get("digest") == digest_bytes(old):
+            entry["event"] |= {"digest": digest_bytes(lines[2]), "bytes": len(lines[2])}
+        entry["prev"] = prev
+        entries.append(encode_value(entry))
+        prev, size = digest_bytes(entries[-1]), size + len(entries[-1]) + 1
+    (folder / "journal.jsonl").write_bytes(b"".join(line + b"\n" for line in entries))
+    head = json.loads((folder / "HEAD").read_bytes())
+    head |= {"digest": prev, "size": size, "episodes_size": sum(len(line) + 1 for line in lines)}
+    (folder / "HEAD").write_bytes(encode_value(head) + b"\n")
+    return call("verify", "receipts", "--no-remember", cwd=study)
+
+
+def other_pin(value: dict[str, object]) -> None:
+    value["pin"] = digest_bytes(b"another")
+
+
+def other_slot(value: dict[str, object]) -> None:
+    value["slot"]["seed"] = 99  # type: ignore[index]
+
+
+def unfit_measure(value: dict[str, object]) -> None:
+    value["measures"] = {"correct": 2}
+
+
+def other_model(value: dict[str, object]) -> None:
+    value["models"] = {"solver": "toy-adder-2"}
+
+
+def too_many_tokens(value: dict[str, object]) -> None:
+    value["usage"]["output_tokens"] = 4000  # type: ignore[index]
+
+
+def ended_by_the_provider(value: dict[str, object]) -> None:
+    value["closing"]["ended"] = "provider_error"  # type: ignore[index]
+
+
+def receipts(value: dict[str, object]) -> None:
+    value["receipts"] = []
+
+
+@pytest.mark.parametrize(
+    ("change", "origin", "says"),
+    [
+        (other_pin, "evidence", "evidence at pin"),
+        (other_slot, "evidence", "evidence at slot"),
+        (receipts, "evidence", "unknown field `receipts`"),
+        (unfit_measure, "environment", "measures.correct: found 2, due 0 or 1"),
+        (other_model, "environment", "models.solver: found 'toy-adder-2'"),
+        (too_many_tokens, "environment", "usage.output_tokens: found 4000, due at most 40"),
+        (ended_by_the_provider, "environment", "closing.ended: found provider_error"),
+    ],
+)
+def test_a_record_that_the_plan_rules_out_is_excluded_by_its_origin(
+    change: Callable[[dict[str, object]], None], origin: str, says: str, study: Path
+) -> None:
+    said = rewritten(study, change)
+    assert said.code == 1 and f"{origin} 1" in said.out and says in said.out
+
+
+def test_a_measure_that_is_rewritten_with_everything_around_it_is_not_seen(study: Path) -> None:
+    """The declared miss of this level: nothing of a record can be run again."""
+    folder = study / RECEIPTS
+    first = json.loads((folder / "episodes.jsonl").read_bytes().splitlines()[2])
+
+    def flip(value: dict[str, object]) -> None:
+        value["measures"] = {"correct": 1 - first["measures"]["correct"]}
+
+    assert rewritten(study, flip).code == 0
+
+
+def test_a_script_that_breaks_is_paused_and_never_scored(fresh: Path) -> None:
+    edit(
+        fresh / "harness/ask.py",
+        "slot = json.load(sys.stdin)",
+        'slot = json.load(sys.stdin)\n    raise SystemExit("out of luck")',
+    )
+    ok(call("seal", PLAN, cwd=fresh))
+    ran = call("run", PLAN, "--jobs", "1", cwd=fresh)
+    assert ran.code == 3 and "5 errors in a row" in ran.err and "its last words: out of luck" in ran.err
+    journal = (fresh / RECEIPTS / "journal.jsonl").read_bytes()
+    assert journal.count(b'"ending":"harness_error"') == 5 and b'"kind":"episode"' not in journal
+
+
+def test_a_slot_whose_attempt_breaks_is_missing(fresh: Path) -> None:
+    edit(
+        fresh / "harness/ask.py", 'slot = json.load(sys.stdin)',
+        'slot = json.load(sys.stdin)\n    if slot["slot"]["seed"] == 7 and slot["slot"]["arm"] == "terse":\n        raise SystemExit(1)',
+    )  # fmt: skip
+    ok(call("seal", PLAN, cwd=fresh))
+    assert "1 slots missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
+    results = json.loads(ok(call("analyse", PLAN, "--json", cwd=fresh)).out)
+    terse = results["flow"]["terse"]
+    assert (terse["slots"], terse["episodes"], terse["missing"], terse["outcomes"]) == (40, 39, 1, 39)
