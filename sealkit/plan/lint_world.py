@@ -42,7 +42,8 @@ def _reference(spec: Spec) -> Iterator[Problem]:
     if spec.judge is None:
         yield Problem(("judge",), "no judge measures the episodes", "name one, such as worlds/house/judge")
     if spec.evidence == "witnessed" and WITNESS not in spec.verifiers:
-        what = f"evidence that is witnessed is ruled on by the verifier {WITNESS}; there are {', '.join(spec.verifiers) or 'none'}"
+        there = ", ".join(spec.verifiers) or "none"
+        what = f"evidence that is witnessed is ruled on by the verifier {WITNESS}; there are {there}"
         remedy = f"add {WITNESS} (your own may stand beside it), or write evidence: traced"
         yield Problem(("verifiers",), what, remedy)
     if spec.evidence == RECORDED:
