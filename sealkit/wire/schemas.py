@@ -1,11 +1,11 @@
 """JSON Schemas (draft 2020-12) of the published records, for readers that are not sealkit.
 
 >>> sorted(record_schemas())[:4]
-['act', 'assignment', 'component', 'contract']
+['act', 'assignment', 'call', 'component']
 >>> record_schemas()["root"]["$defs"]["Root"]["properties"]["components"]["additionalProperties"]
 {'type': 'string', 'pattern': '^sha256:[0-9a-f]{64}$'}
 
-They are made from the types in `wire.records` and `wire.chain`, and say what those leave to equality checks: which
+They are made from the types in `wire.records`, `wire.calls` and `wire.chain`, and say what those leave to equality checks: which
 texts are digests, how wide an integer is, what a free value may hold. A schema sees values, not bytes: spelling,
 duplicate keys and depth are refused by `wire.canon` only.
 """
@@ -17,6 +17,7 @@ from typing import Final, TypeAlias, cast
 
 import msgspec
 
+from sealkit.wire.calls import Call
 from sealkit.wire.canon import MAX_INT
 from sealkit.wire.chain import Entry, JournalHead
 from sealkit.wire.digest import DIGEST_PATTERN
@@ -40,7 +41,7 @@ from sealkit.wire.records import (
 Schema: TypeAlias = dict[str, Json]
 
 PUBLISHED: Final[tuple[type[Record], ...]] = (
-    *(Act, Assignment, Component, Contract, Entry, Episode, Head, JournalHead),
+    *(Act, Assignment, Call, Component, Contract, Entry, Episode, Head, JournalHead),
     *(Judged, Receipt, Recorded, RestoreReceipt, Root, Scenario, Start),
 )
 
@@ -52,6 +53,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "Analysed": ("results",),
     "Attempted": ("pin",),
     "Boundary": ("head",),
+    "Call": ("pin", "request", "response"),
     "CallLines": ("digest",),
     "Closing": ("root", "judge", "judged", "record"),
     "ContractRef": ("digest",),

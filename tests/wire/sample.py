@@ -12,6 +12,7 @@ import json
 import sys
 from pathlib import Path
 
+from sealkit.wire.calls import Call
 from sealkit.wire.canon import decode_record, digest_record, encode_record
 from sealkit.wire.chain import EMPTY, Entry, EpisodeKept, JournalHead, Sealed, extend
 from sealkit.wire.digest import digest_bytes
@@ -331,10 +332,34 @@ RECORDED = decode_record(
     ),
     Recorded,
 )
+# One request for a reply to the agent of another episode: this one is of a scripted agent, and asked nobody.
+CALL = Call(
+    pin=PIN,
+    stage="confirmatory",
+    slot={"arm": "C", "family": "noise", "seed": 3},
+    attempt=1,
+    n=2,
+    purpose="act",
+    role="agent",
+    http_try=3,
+    request=digest_bytes(b'{"messages":[],"model":"m"}'),
+    response=digest_bytes(b'{"choices":[],"model":"m"}'),
+    status="empty_reply",
+    model="m",
+    fingerprint="fp_44",
+    input_tokens=812,
+    output_tokens=0,
+    charged_tokens=812,
+    cost_microusd=122,
+    latency_ms=950,
+    waited_ms=2000,
+    why="it has no choice",
+)
 
 RECORDS: dict[str, Record] = {
     "act": ACT_1,
     "assignment": ASSIGNMENT,
+    "call": CALL,
     "component": Component(name="doors", value=GENESIS["doors"]),
     "contract": LOCK,
     "entry": ENTRY,

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from sealkit.wire import chain, recorded, records
+from sealkit.wire import calls, chain, recorded, records
 from sealkit.wire.canon import decode_record, digest_record, encode_record, reencode
 from sealkit.wire.digest import digest_bytes, is_digest
 from sealkit.wire.errors import MalformedError
@@ -21,6 +21,7 @@ from sealkit.wire.records import Record
 from sealkit.wire.schemas import DIGESTS, PUBLISHED, kind_of, record_schema, record_schemas
 from tests.wire import sample
 
+MODULES = (records, recorded, calls, chain)
 KINDS = {kind_of(record): record for record in PUBLISHED}
 INDEX: dict[str, str] = json.loads((sample.VECTORS / "index.json").read_bytes())
 
@@ -121,7 +122,7 @@ def test_a_schema_knows_every_digest_of_its_vector(kind: str) -> None:
 
 def test_the_table_of_digests_names_fields_that_exist() -> None:
     for name, fields in DIGESTS.items():
-        kind = getattr(records, name, None) or getattr(recorded, name, None) or getattr(chain, name)
+        (kind,) = {getattr(module, name) for module in MODULES if hasattr(module, name)}
         assert set(fields) <= set(kind.__struct_fields__), name
 
 
@@ -166,7 +167,7 @@ def test_every_field_is_needed_and_none_is_unknown(kind: str) -> None:
 
 
 def every_type() -> list[type[Record]]:
-    found = [item for module in (records, chain) for item in vars(module).values()]
+    found = [item for module in MODULES for item in vars(module).values()]
     return [item for item in found if isinstance(item, type) and issubclass(item, Record)]
 
 

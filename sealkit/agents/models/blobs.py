@@ -32,18 +32,21 @@ class Blobs:
         self.folder = folder
         self._inside = inside
         self._withheld = frozenset(withheld)
-        self._unsynced: set[Path] = set()
+        self._text = str(folder)  # a path object costs more than the hash
+        self._unsynced: set[str] = set()
         self._shards: set[str] = set()
 
     def put(self, body: bytes) -> str:
         """The digest of `body`, whose file is there after this; on disk only after the next `flush`."""
         digest = digest_bytes(body)
-        path = self.path(digest)
-        if path.parent.name not in self._shards:
-            self._make(path.parent)
-        if not path.exists():
+        name = digest.removeprefix(PREFIX)
+        shard = f"{self._text}/{name[:2]}"
+        if shard not in self._shards:
+            self._make(shard)
+        path = f"{shard}/{name}.gz"
+        if not os.path.exists(path):
             packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-            self._write(path, packer.compress(body) + packer.flush())
+            _write(path, packer.compress(body) + packer.flush())
             self._unsynced.add(path)
         return digest
 
@@ -69,35 +72,39 @@ class Blobs:
         written, self._unsynced = self._unsynced, set()
         for path in written:
             _sync(path)
-        for folder in {path.parent for path in written}:
-            _sync(folder)
+        for shard in {path.rpartition("/")[0] for path in written}:
+            _sync(shard)
         if written:
-            _sync(self.folder)
+            _sync(self._text)
 
-    def _make(self, shard: Path) -> None:
+    def _make(self, shard: str) -> None:
         """The folder `shard` is there, and neither it nor the one above it is a link."""
-        for folder in (self.folder, shard):
-            folder.mkdir(exist_ok=True)
-        open_folder(shard, inside=self._inside).close()
-        self._shards.add(shard.name)
+        self.folder.mkdir(exist_ok=True)
+        Path(shard).mkdir(exist_ok=True)
+        open_folder(Path(shard), inside=self._inside).close()
+        self._shards.add(shard)
 
-    def _write(self, path: Path, data: bytes) -> None:
-        # Whole or not at all, under any kill; two processes that write the same body write the same name.
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+def _write(path: str, data: bytes) -> None:
+    """`path` holds `data`, whole or not at all under any kill; two processes may write the same body at once."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
         try:
-            temporary.unlink(missing_ok=True)  # a crash left it
             descriptor = os.open(temporary, _NEW, 0o644)
-            try:
-                write_all(descriptor, data)
-            finally:
-                os.close(descriptor)
-            temporary.rename(path)
-        except OSError as error:
-            what = f"cannot be written: {error.strerror}"
-            raise HarnessError(what, where=spell(path), remedy="make room and run it again") from error
+        except FileExistsError:  # a crash left it
+            os.unlink(temporary)
+            descriptor = os.open(temporary, _NEW, 0o644)
+        try:
+            write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, path)
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise HarnessError(what, where=spell(path), remedy="make room and run it again") from error
 
 
-def _sync(path: Path) -> None:
+def _sync(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -77,6 +77,8 @@ class Gateway:
         self.clock = clock or Clock()
         self.watch = Watch(at.key.secret() for at in endpoints.values() if at.key is not None)
         self.paused: PauseError | None = None
+        # Whoever waits for a seat is not under way yet: neither its deadline nor its latency has begun.
+        self.seats = asyncio.Semaphore(width)
         self._transport = transport
         self._width = width
 
@@ -185,9 +187,10 @@ class Line:
         question = self._question(ask)
         waited_ms = 0
         for http_try in range(1, gateway.patience.tries + 1):
-            if gateway.paused is not None:
-                raise gateway.paused
-            call, read, retry_after = await self._try(question, http_try, waited_ms)
+            async with gateway.seats:
+                if gateway.paused is not None:
+                    raise gateway.paused
+                call, read, retry_after = await self._try(question, http_try, waited_ms)
             then = CALL_STATUSES[call.status]
             if then == "answer":
                 assert call.response is not None

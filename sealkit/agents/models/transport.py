@@ -9,6 +9,7 @@ the whole request: an answer that drips for ever ends there.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Final
 
 import httpx
@@ -24,6 +25,10 @@ _HEADERS: Final = {
     "content-type": "application/json",
     "user-agent": f"sealkit/{sealkit.__version__}",
 }
+
+# At their most talkative these quote the headers of answers, and an endpoint may send a key back in one.
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
 
 
 class HttpTransport:

@@ -116,7 +116,8 @@ class Bench:
                     outcome = error
                 return outcome, read_calls(line)
 
-        return run(go())
+        outcome, calls = run(go())
+        return outcome, calls
 
 
 def read_calls(line: Line) -> tuple[Call, ...]:
