@@ -15,8 +15,9 @@ their own way, so a request has a form; the plan says what is set, the form only
 
     vllm     vLLM, SGLang, llama.cpp's server; reasoning is turned off in the chat template
     llama    llama-cpp-python's server: the same, and a schema is spelt as a `json_object`
+    ollama   Ollama: reasoning that is off is the effort `none`
     openai   hosted models that do not reason: nothing is sent for reasoning that is off
-    effort   hosted models that reason, and Ollama: reasoning that is off is the effort `none`
+    effort   hosted models that reason: reasoning that is off is the effort `none`
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ class Form:
 
 
 _TEMPLATE: Final[tuple[str, Json]] = ("chat_template_kwargs", {"enable_thinking": False})
+_EFFORT: Final[tuple[str, Json]] = ("reasoning_effort", "none")
 FORMS: Final = {
     "vllm": Form("max_tokens", _TEMPLATE, True),
     "llama": Form("max_tokens", _TEMPLATE, False),
+    "ollama": Form("max_tokens", _EFFORT, True),
     "openai": Form("max_completion_tokens", None, True),
-    "effort": Form("max_completion_tokens", ("reasoning_effort", "none"), True),
+    "effort": Form("max_completion_tokens", _EFFORT, True),
 }
 
 
