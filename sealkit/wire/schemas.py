@@ -5,9 +5,9 @@
 >>> record_schemas()["root"]["$defs"]["Root"]["properties"]["components"]["additionalProperties"]
 {'type': 'string', 'pattern': '^sha256:[0-9a-f]{64}$'}
 
-They are made from the types in `wire.records`, `wire.calls` and `wire.chain`, and say what those leave to equality checks: which
-texts are digests, how wide an integer is, what a free value may hold. A schema sees values, not bytes: spelling,
-duplicate keys and depth are refused by `wire.canon` only.
+They are made from the types in `wire.records`, `wire.calls`, `wire.recorded` and `wire.chain`, and say what those
+leave to equality checks: which texts are digests, how wide an integer is, what a free value may hold. A schema sees
+values, not bytes: spelling, duplicate keys and depth are refused by `wire.canon` only.
 """
 
 from __future__ import annotations
