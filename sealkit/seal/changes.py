@@ -8,8 +8,8 @@
 
 Sections are compared by their digests, files by theirs. What the judge imports is read off its text, which is never
 run: relative imports are followed from module to module, and where a module of it could reach further
-(`import_module`, `open`, …), all of its package counts as ruling. Prompts that these modules name, as `"prompts/NAME.md"`,
-are read for them, and are ruling too.
+(`import_module`, `open`, …), all of its package counts as ruling. Prompts that these modules
+name, as `"prompts/NAME.md"`, are read for them, and are ruling too.
 """
 
 from __future__ import annotations
