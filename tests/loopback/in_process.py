@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from sealkit.agents.arms import start_player
 from sealkit.agents.turns import Ask, Reply
 from sealkit.plan.load import Plan, open_plan
@@ -53,8 +55,7 @@ class Study:
             text = policy(request_of(question))
             return Reply(text=text, status="complete", call=digest_json(text))
 
-        endings = self.plan.spec.sample.endings
-        return answered(play(self.world, player, trusted, endings, reads_truth=truth), answer)
+        return answered(play(self.world, player, trusted, self.endings, reads_truth=truth), answer)
 
     def measure(self, slot: Slot, line: bytes, policy: Policy) -> dict[str, Json]:
         """All that the plan's judge and readings give of an episode; usage is a stand-in."""
@@ -72,6 +73,10 @@ class Study:
                 read[name][level] = value
         usage: dict[str, Json] = {"input_tokens": 1, "output_tokens": 1}
         return {**self.judge(scenario, episode), **read, **usage}
+
+    @property
+    def endings(self) -> dict[str, str]:
+        return asdict(self.plan.spec.sample.endings)
 
     def slots(self) -> Iterator[Slot]:
         return slots(self.plan.spec, "confirmatory")
