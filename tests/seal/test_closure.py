@@ -110,7 +110,8 @@ def test_sealkits_own_tree_is_the_same_from_a_checkout_and_from_a_wheel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = sealkit_tree()
-    assert all(entry.path.endswith(".py") for entry in checkout.entries)
+    prompts = {entry.path for entry in checkout.entries if not entry.path.endswith(".py")}
+    assert prompts == {f"agents/arms/prompts/{name}.md" for name in ("core", "notes", "belief_store")}
     assert "seal/closure.py" in {entry.path for entry in checkout.entries}
     wheel = tmp_path / "site-packages" / "sealkit"
     for entry in checkout.entries:
