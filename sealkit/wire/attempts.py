@@ -4,14 +4,14 @@ Calls are numbered from 1 in their attempt, and the requests of each call from 1
 requests without one stand before the request that was asked again. So an attempt's lines have one order, and whether
 one is lacking can be seen:
 
->>> from sealkit.wire.errors import UntrustedError
+>>> from msgspec.structs import replace
 >>> first = Call(
 ...     pin="p", stage="smoke", slot={"arm": "A"}, attempt=1, n=1, purpose="act", role="agent", http_try=1,
 ...     request="r", response=None, status="rate_limited", model=None, fingerprint=None, input_tokens=None,
 ...     output_tokens=None, charged_tokens=0, cost_microusd=None, latency_ms=3, waited_ms=0, why="HTTP 429",
 ... )
->>> check_order((first, msgspec.structs.replace(first, http_try=2, status="complete", response="a")), where="calls")
->>> check_order((first, msgspec.structs.replace(first, n=2)), where="calls")
+>>> check_order((first, replace(first, http_try=2, status="complete", response="a")), where="calls")
+>>> check_order((first, replace(first, n=2)), where="calls")
 Traceback (most recent call last):
     ...
 sealkit.wire.errors.UntrustedError: calls: evidence: found request 1 of call 2, due request 2 of call 1
