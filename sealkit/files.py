@@ -125,6 +125,23 @@ class Folder:
             os.unlink(temporary, dir_fd=place)
         os.fsync(place)
 
+    def has(self, name: str) -> bool:
+        """Whether there is anything called `name`."""
+        try:
+            os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove(self, name: str) -> bool:
+        """There is no file `name`, on disk, after this; whether there was one."""
+        try:
+            os.unlink(name, dir_fd=self.descriptor)
+        except FileNotFoundError:
+            return False
+        os.fsync(self.descriptor)
+        return True
+
     def _write(self, name: str, data: bytes) -> str:
         """The name of a new file beside `name` that holds `data`, on disk."""
         temporary = f".{name}.tmp"

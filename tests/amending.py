@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sealkit.cli.out import Progress
 from sealkit.run.bench import open_bench
 from sealkit.run.run import run_stage
 from tests import studies
@@ -66,15 +67,16 @@ def run(study: Path, *more: str, plan: str = PLAN) -> Outcome:
 
 def run_some(study: Path, episodes: int) -> None:
     """Run confirmatory slots until so many more have their episode, and stop as somebody who presses Ctrl-C does."""
-    left = [episodes + 1]
+    left = [episodes]
 
-    def step(count: int) -> None:
-        left[0] -= 1
-        if not left[0]:
-            raise KeyboardInterrupt
+    class Impatient(Progress):
+        def step(self, count: int = 1) -> None:
+            left[0] -= 1
+            if not left[0]:
+                raise KeyboardInterrupt
 
     try:
-        run_stage(open_bench(study / PLAN, "confirmatory"), jobs=1, now=lambda: NOW, step=step)
+        run_stage(open_bench(study / PLAN, "confirmatory"), jobs=1, now=lambda: NOW, watch=Impatient("slots", 0))
     except KeyboardInterrupt:
         return
     raise AssertionError("the run came to its end")

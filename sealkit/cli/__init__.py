@@ -25,6 +25,7 @@ COMMANDS = {
     "amend": "record a change after the seal, and what it does to claims",
     "status": "say where a study stands and what to type next",
     "analyse": "admit episodes, measure them, and rule as the plan says",
+    "withhold": "remove the body of a call to a model, and record that it was",
     "claims": "say of every claim whether its evidence is there",
     "publish": "write an edition of an analysed study, if its gates are open",
     "show": "print one record of a study in readable form",

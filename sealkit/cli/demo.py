@@ -48,7 +48,7 @@ def _demo(folder: Path) -> bool:
     sealed = make_seal(plan, now=now())
     sealed.manifest.close()
     click.echo(f"1  sealed: {sealed.seal.manifest.count} scenarios and every line of code, pin {short(sealed.pin)}")
-    report = go(plan, "confirmatory", os.cpu_count() or 1)
+    report = go(plan, "confirmatory", os.cpu_count() or 1, (), 1)
     click.echo(f"2  run: {report.episodes} of {report.slots} slots have their episode")
     with open_study(plan, replay="limits") as study:
         found, analysis = analyse_study(study, step=lambda count: None)

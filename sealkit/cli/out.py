@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
+
+if TYPE_CHECKING:  # most commands call no model, and start sooner without it
+    from sealkit.agents.models.budget import Spent
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -57,26 +60,52 @@ class Progress:
 
     def __init__(self, label: str, total: int) -> None:
         self._clock = time.monotonic
-        self._label, self._total, self._done = label, total, 0
+        self._label, self._total, self._done, self._before = label, total, 0, 0
+        self._spent: Spent | None = None
         self._started = self._last = self._clock()
         self._live = sys.stderr.isatty() and total > 0
+
+    def begin(self, done: int) -> None:
+        """So many were done before this began; they say nothing of the rate."""
+        self._done = self._before = done
 
     def step(self, count: int = 1) -> None:
         """`count` more are done."""
         self._done += count
+        self._show()
+
+    def use(self, spent: Spent | None) -> None:
+        """So many calls, tokens and micro-USD are used by now."""
+        if spent is not None:
+            self._spent = spent
+            self._show()
+
+    def _show(self) -> None:
         now = self._clock()
         if self._live and (now - self._last > 0.1 or self._done == self._total):
             self._last = now
-            rate = self._done / max(now - self._started, 1e-6)
-            left = (self._total - self._done) / rate if rate else 0.0
-            click.echo(
-                f"\r{self._label}: {self._done}/{self._total}  {rate:.0f}/s  {left:.0f} s left ", nl=False, err=True
-            )
+            click.echo(f"\r\x1b[K{self.words(now)} ", nl=False, err=True)
+
+    def words(self, now: float) -> str:
+        """The line that is shown at `now`: counts, rate and time left, never an outcome."""
+        new = self._done - self._before
+        rate = new / max(now - self._started, 1e-6)
+        left = f"{(self._total - self._done) / rate:.0f} s left" if new else "time left not known yet"
+        pace = f"{rate:.0f}/s" if rate >= 1 or not new else f"{rate * 60:.1f}/min"
+        return "  ".join((f"{self._label}: {self._done}/{self._total}", *_used(self._spent), pace, left))
 
     def end(self) -> None:
         """Clear the line."""
         if self._live:
             click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _used(spent: Spent | None) -> Iterator[str]:
+    if spent is not None:
+        yield f"{spent.calls:,} calls"
+        yield f"{spent.tokens:,} tokens"
+        if spent.cost_microusd:
+            yield f"{spent.cost_microusd / 1_000_000:.2f} USD"
 
 
 def plan_argument(function: F) -> F:

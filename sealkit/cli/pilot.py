@@ -7,15 +7,17 @@ from pathlib import Path
 import click
 
 from sealkit.cli.out import json_option, plan_argument
-from sealkit.cli.run import go, jobs_option, tell
+from sealkit.cli.run import concurrency_option, endpoint_option, go, jobs_option, tell
 from sealkit.files import to_type
 
 
 @click.command("pilot")
 @plan_argument
 @jobs_option
+@endpoint_option
+@concurrency_option
 @json_option
-def command(plan: Path, jobs: int, as_json: bool) -> None:
+def command(plan: Path, jobs: int, endpoints: tuple[str, ...], concurrency: int, as_json: bool) -> None:
     """Run the plan's pilot slots before its seal: counted and journaled, on seeds of their own, never analysed.
 
     \b
@@ -24,5 +26,5 @@ def command(plan: Path, jobs: int, as_json: bool) -> None:
 
     The seal then states how many pilot episodes and calls came before it.
     """
-    report = go(plan, "pilot", jobs)
+    report = go(plan, "pilot", jobs, endpoints, concurrency)
     tell(report, as_json, next_step=to_type("seal", plan))

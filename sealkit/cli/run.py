@@ -7,16 +7,30 @@ from pathlib import Path
 
 import click
 
+from sealkit.agents.models.endpoint import read_endpoints
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, json_option, plan_argument, print_json
 from sealkit.files import to_type
 from sealkit.plan.slots import Stage, slot_count
 from sealkit.run.bench import open_bench
+from sealkit.run.calling import Models
 from sealkit.run.run import RunReport, run_stage
+from sealkit.wire.errors import UsageError
+from sealkit.wire.records import Json
 
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="one a processor",
     help="Worker processes.",
+)  # fmt: skip
+
+endpoint_option = click.option(
+    "--endpoint", "endpoints", multiple=True, metavar="[ROLE=]URL",
+    help="Where models are served: an OpenAI-compatible address such as http://127.0.0.1:8000/v1, or ROLE=URL for one "
+    "role of the plan. Keys come from SEALKIT_API_KEY or SEALKIT_API_KEY_ROLE in the environment.",
+)  # fmt: skip
+concurrency_option = click.option(
+    "--concurrency", type=click.IntRange(1, 1024), default=1, show_default=True,
+    help="Attempts under way at once, where arms ask models.",
 )  # fmt: skip
 
 
@@ -24,43 +38,58 @@ jobs_option = click.option(
 @plan_argument
 @click.option("--smoke", is_flag=True, help="Run the plan's smoke slots: journaled, never analysed.")
 @jobs_option
+@endpoint_option
+@concurrency_option
 @json_option
-def command(plan: Path, smoke: bool, jobs: int, as_json: bool) -> None:
+def command(plan: Path, smoke: bool, jobs: int, endpoints: tuple[str, ...], concurrency: int, as_json: bool) -> None:
     """Run every slot of a sealed plan that has no episode yet.
 
     \b
     Examples:
       sealkit run plans/v1.yaml --smoke
-      sealkit run plans/v1.yaml --jobs 4
+      sealkit run plans/dry-run.yaml --jobs 4
+      sealkit run plans/v1.yaml --endpoint http://127.0.0.1:8000/v1 --concurrency 64
 
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
-    on where it was; attempts that left no episode stay counted. Progress shows counts, never outcomes.
+    on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent
+    budget or five errors in a row pause it. Progress shows counts, never outcomes.
     """
-    report = go(plan, "smoke" if smoke else "confirmatory", jobs)
+    report = go(plan, "smoke" if smoke else "confirmatory", jobs, endpoints, concurrency)
     tell(report, as_json, next_step=f"{to_type('verify', plan)} && {to_type('analyse', plan)}")
 
 
-def go(plan: Path, stage: Stage, jobs: int) -> RunReport:
+def go(plan: Path, stage: Stage, jobs: int, endpoints: tuple[str, ...], concurrency: int) -> RunReport:
     """Run one stage, with progress on a terminal."""
     bench = open_bench(plan, stage)
+    models = None
+    if bench.roles:
+        models = Models(read_endpoints(endpoints, roles=bench.roles, environ=os.environ), concurrency)
+    elif endpoints:
+        raise UsageError(f"no arm of the {stage} stage asks a model", where="--endpoint", remedy="leave it out")
     total = slot_count(bench.plan.spec, stage)
     progress = Progress(f"{stage} slots", total)
     try:
-        return run_stage(bench, jobs=min(jobs, max(1, total // 4)), now=now, step=progress.step)
+        return run_stage(bench, jobs=min(jobs, max(1, total // 4)), now=now, watch=progress, models=models)
     finally:
         progress.end()
 
 
 def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
     """Print what a run left."""
+    spent = report.spent
     if as_json:
+        used: dict[str, Json] = {} if spent is None else {
+            "used": {"calls": spent.calls, "tokens": spent.tokens, "cost_microusd": spent.cost_microusd}
+        }  # fmt: skip
         print_json(
             {"slots": report.slots, "episodes": report.episodes, "new": report.new,
-             "abandoned_attempts": report.abandoned, "missing": report.missing}
+             "abandoned_attempts": report.abandoned, "missing": report.missing, **used}
         )  # fmt: skip
         return
     click.echo(
         f"{report.episodes} of {report.slots} slots have their episode, {report.new} of them new; "
         f"{report.abandoned} attempts abandoned, {report.missing} slots missing"
     )
+    if spent is not None:
+        click.echo(f"{spent.calls} requests to models so far, {spent.tokens} tokens, {spent.cost_microusd} micro-USD")
     click.echo(f"next: {next_step}")

@@ -226,6 +226,12 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
             f"  before the seal a pilot, whose journal holds: {pilot.attempts} attempts, {pilot.episodes} episodes, "
             f"{pilot.calls} model calls"
         )
+    for name, used in found.calls.items():
+        statuses = ", ".join(f"{status} {count}" for status, count in sorted(used.statuses.items()))
+        click.echo(
+            f"  calls of arm {escape(name)}: {used.calls} in {used.requests} requests ({statuses}), "
+            f"{used.input_tokens} input and {used.output_tokens} output tokens, {used.cost_microusd} micro-USD"
+        )
     for refused in found.not_admitted[:20]:
         origin = refused.admission.origin or refused.admission.status
         apart = f" ({refused.apart}, counted apart)" if refused.apart else ""
@@ -303,6 +309,7 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
         "not_admitted": refused, "notes": [*extra, *found.notes],
         "pilot": None if found.pilot is None else asdict(found.pilot),
         "anchors": [anchor.source for anchor in found.anchors], "analysed": found.analysed,
+        "calls": {name: used.record() for name, used in found.calls.items()},
         "verifiers": dict(study.verifiers), "unchecked": list(study.unchecked),
         "isolation": study.sandbox.level if study.sandbox is not None else None,
     }  # fmt: skip

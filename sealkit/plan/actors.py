@@ -154,6 +154,14 @@ Arm: TypeAlias = Annotated[
     ),
 ]
 
+
+def roles_of(arm: ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm | ExternalArm) -> tuple[str, ...]:
+    """The model roles that an arm asks."""
+    if isinstance(arm, NotesArm | BeliefStoreArm):
+        return (arm.model,)
+    return () if isinstance(arm, ScriptedArm) else arm.models
+
+
 # --- factors
 
 

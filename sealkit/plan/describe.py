@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sealkit.plan.actors import ExternalArm, ScriptedArm
 from sealkit.plan.fields import form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.questions import questions
@@ -74,9 +73,6 @@ def parts_of_later_engines(plan: Plan) -> tuple[str, ...]:
     """What this sealkit can check and seal, but not run yet: `WHERE: WHAT` for each; `run` refuses on any."""
     spec = plan.spec
     found = []
-    for name, arm in spec.factors.arm.items():
-        if not isinstance(arm, ScriptedArm | ExternalArm):
-            found.append(f"{plan.where('factors', 'arm', name)}: an arm that is no scripted agent")
     if isinstance(spec.sample.stopping, InterimLooks):
         found.append(f"{plan.where('sample', 'stopping')}: interim looks")
     return tuple(found)

@@ -8,13 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sealkit.plan.actors import (
     BeliefStoreArm,
-    CommandArm,
-    ExternalArm,
     Model,
     ModelByFactor,
     NotesArm,
-    OwnArm,
-    ScriptedArm,
+    roles_of,
 )
 from sealkit.plan.base import Selection
 from sealkit.plan.lint_world import world_problems
@@ -45,13 +42,6 @@ def listed(names: Iterable[Level]) -> str:
     """`names` for a message, at most eight."""
     shown = [str(name) for name in names]
     return ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "none"
-
-
-def roles_of(arm: ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm | ExternalArm) -> tuple[str, ...]:
-    """The model roles that an arm uses."""
-    if isinstance(arm, NotesArm | BeliefStoreArm):
-        return (arm.model,)
-    return () if isinstance(arm, ScriptedArm) else arm.models
 
 
 def _factors(spec: Spec) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias
 
 from sealkit.plan.base import Count, Inside, Positive, Selection, Share, Word
@@ -59,6 +60,10 @@ class Endings(Part):
     cut_off: TurnMeaning
     provider_error: Meaning
     harness_error: Meaning
+
+    def meanings(self) -> Mapping[str, str]:
+        """What each word means."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
 # Ways to end that may leave a slot without an episode, so that a failure has no measure of its own.

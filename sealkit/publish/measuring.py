@@ -19,6 +19,7 @@ from typing import Protocol, TypeAlias
 
 from sealkit.infer.admit import Admission
 from sealkit.infer.cells import Cells
+from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.schema import Spec
 from sealkit.publish.analysis_code import moved_analysis_code
 from sealkit.publish.asked import Earlier, asked_earlier
@@ -31,6 +32,7 @@ from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.sandbox import BrokenOffError
 from sealkit.verify.study import Checked, Study
+from sealkit.verify.tally import usage_of
 from sealkit.verify.under_pin import UnderPin
 from sealkit.wire.chain import Failed
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
@@ -87,11 +89,15 @@ def measured(judge: UnderPin, checked: Checked, admission: Admission) -> Measure
     if admission.status != "admitted":
         return admission
     try:
-        return judge.measure(checked.trusted, checked.line)
+        measures = judge.measure(checked.trusted, checked.line)
     except BrokenOffError as error:
         raise BrokenOffError(f"the judge broke off: {error.what}", where=spell_slot(checked.slot)) from error
     except HarnessError as error:
         return unmeasured(error)
+    spec = judge.pinned.plan.spec
+    if not spec.models or not isinstance(spec.world, ReferenceWorld):
+        return measures
+    return {**measures, **usage_of(checked.calls)}  # no judge sees what an episode used
 
 
 def unmeasured(error: SealkitError) -> Admission:

@@ -25,6 +25,7 @@ from sealkit.seal.history import Anchor, History, spell_slot
 from sealkit.seal.piloted import Piloted, check_pilot
 from sealkit.seal.sealed import SealedPlan, find_drift
 from sealkit.verify.study import Checked, Study
+from sealkit.verify.tally import CallTally
 from sealkit.wire.canon import decode_value
 from sealkit.wire.chain import (
     Admitted,
@@ -68,7 +69,8 @@ class Review:
     or a withdrawal came after the analysis that `analysed` is the digest of. `left_out` counts episodes by arm and by
     what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or `*`; `published` the digest
     of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded; `pilot` what
-    was piloted before the seal, as the seal says.
+    was piloted before the seal, as the seal says; `calls` what the confirmatory run asked models, by arm, whether it
+    left an episode or not.
     """
 
     head: JournalHead
@@ -96,6 +98,7 @@ class Review:
     pins: tuple[str, ...]
     cells: Cells | None
     measuring: Measuring | None
+    calls: dict[str, CallTally]
 
     @property
     def faults(self) -> int:
@@ -193,6 +196,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         pins=measuring.pins if measuring is not None else (study.sealed.latest.pin,),
         cells=measuring.cells if measuring is not None else None,
         measuring=measuring,
+        calls=dict(sorted(study.calls.confirmatory.items())),
     )
 
 
@@ -360,9 +364,23 @@ def _has_working_tree(study: Path) -> bool:
     return any((study / name).is_dir() for name in ("worlds", "verifiers", "arms"))
 
 
+def _call_notes(study: Study) -> Iterator[str]:
+    """What there is to say of calls to models beside their counts."""
+    if study.calls.withheld:
+        yield f"{study.calls.withheld} bodies of calls are withheld: what they hold is not checked"
+    if study.reruns.same:
+        yield f"{study.reruns.same} episodes run again by their sealed arms from the recorded replies, the same bytes"
+    if study.reruns.withheld:
+        yield f"{study.reruns.withheld} episodes cannot be run again by their arms: replies are withheld"
+    if study.reruns.programs:
+        yield f"{study.reruns.programs} episodes of arms that are programs are not run again by these"
+
+
 def _notes(study: Study, clock_went_back: tuple[int, ...]) -> tuple[str, ...]:
     sealed = study.sealed
-    notes = [f"the clock went back before entry {number}: order comes from the chain" for number in clock_went_back[:5]]
+    notes = list(_call_notes(study))
+    back = "order comes from the chain"
+    notes += [f"the clock went back before entry {number}: {back}" for number in clock_went_back[:5]]
     states = {(name, state) for under in study.under.values() for name, state in under.verifiers.items()}
     notes += [f"verifier {name} {state}" for name, state in sorted(states) if state.startswith("differs")]
     notes += [f"verifier {name} is not checked: it needs the study's code (--replay)" for name in study.unchecked]

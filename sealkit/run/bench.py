@@ -15,14 +15,14 @@ from pathlib import Path
 
 import sealkit
 from sealkit.files import read_if_there
-from sealkit.plan.actors import ReferenceWorld, ScriptedArm
+from sealkit.plan.actors import ReferenceWorld, roles_of
 from sealkit.plan.assignment import assignment_line
 from sealkit.plan.describe import parts_of_later_engines
 from sealkit.plan.load import Plan, open_plan_bytes
-from sealkit.plan.slots import Stage, slot_count
+from sealkit.plan.slots import Stage, grid, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.run.external import Command, open_command
-from sealkit.run.play import play_scripted
+from sealkit.run.play import Playing, answered, nobody, play_arm
 from sealkit.run.progress import Standing, begin, begin_sealed
 from sealkit.seal.closure import environment, make_closure
 from sealkit.seal.history import History, open_history
@@ -59,14 +59,27 @@ class Bench:
         """What a verifier may rely on for an episode of this slot."""
         return Trusted(pin=self.pin, judge=self.judge, slot=slot, scenario=self.scenario_line(slot))
 
+    def playing(self, slot: Slot) -> Playing:
+        """The episode of this slot in a world that sealkit runs, as it asks and is answered."""
+        if not isinstance(self.world, LoadedWorld):
+            raise UsageError("no world that sealkit runs", where=self.plan.where("world"))
+        arm = self.plan.spec.factors.arm[str(slot["arm"])]
+        return play_arm(arm, self.world, self.trusted(slot), self.study, self.plan.spec.sample.endings.meanings())
+
     def play(self, slot: Slot) -> bytes:
-        """The episode of this slot."""
+        """The episode of this slot, where sealkit is asked for no model's reply."""
         if isinstance(self.world, Command):
             return self.world.play(self.trusted(slot))
-        arm = self.plan.spec.factors.arm[str(slot["arm"])]
-        if self.world is None or not isinstance(arm, ScriptedArm):
-            raise UsageError("no scripted agent", where=self.plan.where("factors", "arm", str(slot["arm"])))
-        return play_scripted(self.world, arm.scripted, self.trusted(slot))
+        return answered(self.playing(slot), nobody)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The model roles that sealkit asks for the arms of this stage, each once; an external world asks by itself."""
+        spec = self.plan.spec
+        if not isinstance(spec.world, ReferenceWorld):
+            return ()
+        arms = (spec.factors.arm[str(name)] for name in grid(spec, self.stage)["arm"])
+        return tuple(dict.fromkeys(role for arm in arms for role in roles_of(arm)))
 
     def history(self) -> History:
         """The stage's journal and episodes, to be read and checked."""

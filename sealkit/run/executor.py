@@ -1,7 +1,7 @@
-"""Where attempts are carried out: in this process, or in worker processes that open the bench themselves.
+"""Where attempts are carried out: in this process, in worker processes, or many at once on one loop of calls.
 
-A worker gets a slot and gives bytes; it never writes. Results come back in the order in which slots were
-handed out, so the files of a run do not depend on which worker was quick.
+A worker gets a slot and gives bytes; it never writes. Results are recorded in the order in which slots were handed
+out, so the episodes of a run do not depend on which worker was quick.
 """
 
 from __future__ import annotations
@@ -10,54 +10,44 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import connection
 from pathlib import Path
 from typing import Protocol
 
+from sealkit.agents.models.budget import Spent
 from sealkit.plan.slots import Stage
 from sealkit.run.bench import Bench, open_bench
 from sealkit.run.external import AttemptError
 from sealkit.run.interrupt import deaf_children
+from sealkit.run.outcome import Broke, Kept, Outcome, Pending
 from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The attempt left an episode."""
-
-    line: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Broke:
-    """The attempt broke: `ending` is a word of the plan's endings."""
-
-    ending: str
-    why: str
-
-
-class Pending(Protocol):
-    """An attempt that is under way."""
-
-    def result(self) -> Kept | Broke:
-        """How it ended; waits for it."""
-
-
 class Executor(Protocol):
-    """Carries out attempts; `width` of them at a time are worth handing out."""
+    """Carries out attempts."""
 
-    width: int
+    @property
+    def spent(self) -> Spent | None:
+        """What calls to models have used so far, those of earlier runs included; None where none are made."""
 
-    def submit(self, slot: Slot) -> Pending:
-        """Begin an attempt at `slot`."""
+    def has_room(self, handed_out: int) -> bool:
+        """Whether one more attempt is worth handing out while `handed_out` are not recorded yet."""
+
+    def submit(self, slot: Slot, attempt: int) -> Pending:
+        """Begin try number `attempt` at `slot`."""
+
+    def wait(self, pending: Pending) -> None:
+        """Return once `pending` has ended, or earlier if there is something to show or to hand out."""
+
+    def stop(self, *, at_once: bool) -> None:
+        """Begin nothing more. What is under way and makes calls has ended after this, cut off if `at_once`."""
 
 
-def attempt(bench: Bench, slot: Slot) -> Kept | Broke:
+def attempt(bench: Bench, slot: Slot) -> Outcome:
     """One attempt in this process."""
     try:
         return Kept(bench.play(slot))
@@ -83,37 +73,63 @@ def executing(bench: Bench, jobs: int) -> Iterator[Executor]:
 
 
 class _Here:
-    width = 1
+    spent = None
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
+        self._begun: tuple[Slot, Future[Outcome]] | None = None
 
-    def submit(self, slot: Slot) -> Pending:
-        done: Future[Kept | Broke] = Future()
-        done.set_result(attempt(self._bench, slot))
-        return done
+    def has_room(self, handed_out: int) -> bool:
+        return not handed_out
+
+    def submit(self, slot: Slot, number: int) -> Pending:
+        self._begun = (slot, Future())  # carried out by whoever waits for it, so that Ctrl-C can come between
+        return self._begun[1]
+
+    def wait(self, pending: Pending) -> None:
+        if self._begun is not None and not pending.done():
+            slot, outcome = self._begun
+            outcome.set_result(attempt(self._bench, slot))
+
+    def stop(self, *, at_once: bool) -> None:
+        pass
 
 
 class _Pool:
+    spent = None
+
     def __init__(self, pool: ProcessPoolExecutor, jobs: int) -> None:
         self._pool = pool
-        self.width = jobs
+        self._jobs = jobs
 
-    def submit(self, slot: Slot) -> Pending:
+    def has_room(self, handed_out: int) -> bool:
+        return handed_out < self._jobs
+
+    def submit(self, slot: Slot, number: int) -> Pending:
         try:
             with deaf_children():  # the pool starts its workers when it is first given work
                 return _Guarded(self._pool.submit(_attempt, slot))
         except BrokenProcessPool as error:
             raise _dead() from error
 
+    def wait(self, pending: Pending) -> None:
+        if isinstance(pending, _Guarded):
+            wait([pending.future])
+
+    def stop(self, *, at_once: bool) -> None:
+        pass  # its attempts make no calls: what is under way is begun again
+
 
 class _Guarded:
-    def __init__(self, future: Future[Kept | Broke]) -> None:
-        self._future = future
+    def __init__(self, future: Future[Outcome]) -> None:
+        self.future = future
 
-    def result(self) -> Kept | Broke:
+    def done(self) -> bool:
+        return self.future.done()
+
+    def result(self) -> Outcome:
         try:
-            return self._future.result()
+            return self.future.result()
         except BrokenProcessPool as error:
             raise _dead() from error
 
@@ -141,6 +157,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _attempt(slot: Slot) -> Kept | Broke:
+def _attempt(slot: Slot) -> Outcome:
     assert _bench is not None
     return attempt(_bench, slot)

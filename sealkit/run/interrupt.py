@@ -29,13 +29,13 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Ctrl-C that comes inside is raised at the end."""
-        self._holding = True
+        """Ctrl-C that comes inside is raised at the end; at that of the outermost, where one holds inside another."""
+        before, self._holding = self._holding, True
         try:
             yield
         finally:
-            self._holding = False
-        if self._came:
+            self._holding = before
+        if self._came and not before:
             self._came = False
             raise KeyboardInterrupt
 

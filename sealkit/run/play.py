@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import NoReturn, TypeAlias
 
+from sealkit.agents.arms.start import start_player
 from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Ask, Closable, Fault, Move, Player, Reply
+from sealkit.plan.actors import Arm
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.records import Trusted
 from sealkit.wire.trace import RESERVED, is_blocked, noop
@@ -55,6 +58,12 @@ def answered(playing: Playing, ask: Callable[[Ask], Reply]) -> bytes:
     except StopIteration as done:
         line: bytes = done.value
         return line
+
+
+def play_arm(arm: Arm, world: LoadedWorld, trusted: Trusted, study: Path, endings: Mapping[str, str]) -> Playing:
+    """The slot, played by `arm`, with what `study` holds of it; see `play`."""
+    player, reads_truth = start_player(arm, world, open_scenario(trusted.scenario), study)
+    return play(world, player, trusted, endings, reads_truth=reads_truth)
 
 
 def play_scripted(world: LoadedWorld, name: str, trusted: Trusted) -> bytes:

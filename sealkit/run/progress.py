@@ -75,6 +75,11 @@ class Standing:
         """How many slots have their episode."""
         return self.kept.count(1)
 
+    def is_under_way(self, slot: Mapping[str, Level], attempt: int) -> bool:
+        """Whether this try has begun and has no outcome."""
+        number = self.index.find(slot)
+        return number is not None and bool(self.under_way[number]) and self.tried[number] == attempt
+
     def follow(self, entry: Entry) -> None:
         """Take one more entry into account; `UntrustedError` if no run can have written it here."""
         event = entry.event

@@ -50,6 +50,7 @@ JOURNAL = "journal.jsonl"
 HEAD = "HEAD"
 EPISODES = "episodes.jsonl"
 CALLS = "calls.jsonl"
+BLOBS = "blobs"
 _MAX_HEAD = 1024
 
 

@@ -21,7 +21,7 @@ from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.archive import write_archive
 from sealkit.seal.closure import make_closure
 from sealkit.seal.commitment import PilotSeal, PlanSeal, Seal, SourceSeal
-from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, exclusive, utc
+from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, exclusive, utc
 from sealkit.seal.manifest import planned_keys, write_manifest
 from sealkit.seal.piloted import PILOT, seal_pilot
 from sealkit.seal.places import beside, declared, plan_entry, receipts_folder, study_of
@@ -101,7 +101,7 @@ def planned_scenarios(study: Path, plan: Plan) -> Iterator[Scenario]:
 
 def _refuse_receipts(study: Path, plan: Plan) -> None:
     folder = receipts_folder(study, plan)
-    for name in (JOURNAL, HEAD, EPISODES):
+    for name in (JOURNAL, HEAD, EPISODES, CALLS):
         path = folder / name
         if os.path.lexists(path) and path.lstat().st_size:
             raise OutOfOrderError(

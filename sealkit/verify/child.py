@@ -9,17 +9,21 @@ request is the same in every version of this protocol, so that each side learns 
     {"op": "rerun", "pin": …, "judge": …, "slot": {…}, "moves": [{…}, …], "ended": …, "why": …,
      "raw": ["scenario"]}                                                → {"raw": ["episode"]}
     {"op": "play", "agent": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["scenario"]}   → {"raw": ["episode"]}
+    {"op": "arm", "plan": "<yaml>", "pin": …, "judge": …, "slot": {…},
+     "raw": ["scenario", "call.0", …, "reply.0", …]}                     → {"raw": ["episode"]} or {"untrusted": "…"}
     {"op": "judge", "raw": ["episode", "scenario"]}                      → {"measures": {…}}
     {"op": "scenario", "family": …, "params": {…}, "seed": …}            → {"raw": ["scenario"]}
     {"op": "check", "verifier": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["episode", "scenario"]}
                                                                          → a verdict
 
-What goes wrong in the study's own code is answered as {"error": "…"}; the process goes on.
+A reply is the body of a response in base64, a call a line of calls.jsonl. What goes wrong in the study's own code is
+answered as {"error": "…"}; the process goes on.
 """
 
 from __future__ import annotations
 
 import sys
+from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -27,9 +31,14 @@ from typing import Final, TypeAlias, cast
 
 import msgspec
 
-from sealkit.run.play import play_scripted
+from sealkit.agents.models.recorded import Recorded
+from sealkit.plan.load import open_plan_bytes
+from sealkit.plan.schema import Spec
+from sealkit.run.play import answered, play_arm, play_scripted
+from sealkit.wire.calls import Call
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
-from sealkit.wire.errors import SealkitError
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import SealkitError, UntrustedError
 from sealkit.wire.records import Episode, Json, Level, Move, Scenario, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
 from sealkit.world.loader import LoadedWorld, asks_for_rerun, load_judge, load_verifier, load_world, make_scenario
@@ -49,6 +58,7 @@ class Child:
         self.source = source
         self.world: LoadedWorld | None = None
         self.judge: Judge | None = None
+        self._plan: tuple[str, Spec] | None = None
 
     def answer(self, request: Request, raw: Raw) -> tuple[Json, Raw]:
         """The answer to one request, and the lines that go with it."""
@@ -59,6 +69,8 @@ class Child:
             return {}, {"episode": self._rerun(request, raw)}
         if op == "play":
             return {}, {"episode": self._play(str(request["agent"]), _trusted(request, raw))}
+        if op == "arm":
+            return self._arm(request, raw)
         if op == "judge":
             return self._judge(raw), {}
         if op == "scenario":
@@ -86,6 +98,27 @@ class Child:
         assert self.world is not None, "load comes first"
         return play_scripted(self.world, agent_name, trusted)
 
+    def _arm(self, request: Request, raw: Raw) -> tuple[Json, Raw]:
+        assert self.world is not None, "load comes first"
+        spec = self._spec(str(request["plan"]))
+        bodies = {digest_bytes(body): body for body in map(b64decode, _numbered(raw, "reply"))}
+        recorded = Recorded(spec, bodies.__getitem__, [decode_record(line, Call) for line in _numbered(raw, "call")])
+        trusted = _trusted(request, raw)
+        arm = spec.factors.arm[str(trusted.slot["arm"])]
+        try:
+            playing = play_arm(arm, self.world, trusted, self.source, spec.sample.endings.meanings())
+            episode = answered(playing, recorded.answer)
+            recorded.finish()
+        except UntrustedError as error:
+            return {"untrusted": str(error)}, {}
+        return {}, {"episode": episode}
+
+    def _spec(self, plan: str) -> Spec:
+        """The plan of this text; the last one is kept, because reading it takes longer than an episode."""
+        if self._plan is None or self._plan[0] != plan:
+            self._plan = (plan, open_plan_bytes(plan.encode(), "the sealed plan").spec)
+        return self._plan[1]
+
     def _judge(self, raw: Raw) -> Json:
         assert self.judge is not None, "load comes first"
         measures = self.judge(decode_record(raw["scenario"], Scenario), decode_record(raw["episode"], Episode))
@@ -104,6 +137,11 @@ class Child:
         if not isinstance(verdict, (Accepted, Rejected, Abstained, Errored)):
             raise TypeError(f"the verifier answered {type(verdict).__name__}, due a verdict")
         return cast(Json, msgspec.to_builtins(verdict))
+
+
+def _numbered(raw: Raw, name: str) -> list[bytes]:
+    """The lines called NAME.0, NAME.1, and so on, in the order in which they came."""
+    return [line for each, line in raw.items() if each.startswith(f"{name}.")]
 
 
 def _trusted(request: Request, raw: Raw) -> Trusted:

@@ -13,7 +13,8 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, NoReturn, Self, TypeAlias, cast
@@ -136,6 +137,24 @@ class Sandbox:
         """The episode that this scripted agent of the sealed world leaves of the slot."""
         request = _identity("play", trusted) | {"agent": agent}
         return self._ask_for("episode", request, {"scenario": trusted.scenario})
+
+    def rerun_arm(
+        self, trusted: Trusted, plan: bytes, calls: Sequence[bytes], replies: Sequence[bytes]
+    ) -> bytes | str:  # fmt: skip
+        """The episode that the slot's sealed arm leaves with these replies; a sentence if they answer other questions.
+
+        `plan` is the plan's file, `calls` are the lines of the attempt, `replies` the bodies of those with an answer.
+        """
+        request = _identity("arm", trusted) | {"plan": plan.decode()}
+        raw = {"scenario": trusted.scenario}
+        raw |= {f"call.{number}": line for number, line in enumerate(calls)}
+        raw |= {f"reply.{number}": b64encode(body) for number, body in enumerate(replies)}
+        answer, lines = self._ask(request, raw)
+        if "untrusted" in answer:
+            return str(answer["untrusted"])
+        if "episode" not in lines:
+            raise HarnessError("the sealed source answered without episode")
+        return lines["episode"]
 
     def judge(self, scenario: bytes, episode: bytes) -> Mapping[str, Json]:
         """The measures that the sealed judge gives this episode."""

@@ -26,9 +26,12 @@ from sealkit.run.progress import SlotIndex, begin_sealed
 from sealkit.seal.history import History
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan, open_seal
+from sealkit.verify.arms import ArmReruns
+from sealkit.verify.called import CallChecks, Called
 from sealkit.verify.folder import check_folder
 from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
+from sealkit.wire.attempts import Calls, Tried
 from sealkit.wire.chain import Entry, EpisodeKept, Slot
 from sealkit.wire.records import Count, Counts, Trusted
 from sealkit.wire.verdict import Verdict
@@ -44,14 +47,20 @@ class _Closing(msgspec.Struct):
     counts: Counts = _NO_COUNTS  # a record of what somebody said has none
 
 
+class _Act(msgspec.Struct):
+    calls: tuple[str, ...]
+
+
 class _Peek(msgspec.Struct):
-    """As much of an episode as a table needs; the verifiers read all of it."""
+    """As much of an episode as a table and its calls need; the verifiers read all of it."""
 
     closing: _Closing
+    acts: tuple[_Act, ...] = ()
 
 
 _is_word = re.compile(r"[A-Za-z0-9_]{1,64}").fullmatch
 _peek = msgspec.json.Decoder(_Peek).decode
+_NOTHING = _Peek(closing=_Closing("unreadable"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,10 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One episode and what every verifier of the plan said of it. `pin` is the number of the pin that it ran under."""
+    """One episode and what every verifier of the plan said of it. `pin` is the number of the pin that it ran under.
+
+    If its calls to models do not hold, `verdicts` says so under `calls`; under `arm`, if the arm did otherwise.
+    """
 
     entry: Count
     stage: Stage
@@ -76,6 +88,7 @@ class Checked:
     counts: Counts
     ended: str
     verdicts: dict[str, Verdict]
+    calls: Calls
 
 
 class Study:
@@ -85,6 +98,7 @@ class Study:
         self.sealed = sealed
         self._closing = closing
         self._sandboxes = sandboxes
+        self.calls, self.reruns = CallChecks(sealed), ArmReruns()  # of the episodes that were gone through last
         reviewer = Reviewer()
         self.under = {pinned.pin: UnderPin(pinned, reviewer, sandboxes) for pinned in sealed.pins}
 
@@ -132,16 +146,29 @@ class Study:
         or for a slot that has one.
         """
         stages: tuple[Stage, ...] = ("smoke", "confirmatory")
-        states = [begin_sealed(self.sealed.pins, stage) for stage in stages]
+        states = {stage: begin_sealed(self.sealed.pins, stage) for stage in stages}
         later = Later(self.sealed.pins)
+        self.calls, self.reruns = CallChecks(self.sealed), ArmReruns()
+
+        def under_way(tried: Tried) -> bool:
+            return tried.stage in states and states[tried.stage].is_under_way(tried.slot, tried.attempt)
+
         for entry, line in history:
             watch(entry)
-            for state in states:
+            for state in states.values():
                 state.follow(entry)
+            peek = _peeked(line)
+            called = self.calls.take(entry, history.calls, tuple(act.calls for act in peek.acts), under_way)
             event = entry.event
-            if isinstance(event, EpisodeKept) and line is not None:
+            if isinstance(event, EpisodeKept) and line is not None and called is not None:
                 under = self.under[self.sealed.under(event.pin).pin]
-                yield _checked(entry.seq, event, line, under, later.left_out(under.pinned, event))
+                left_out = later.left_out(under.pinned, event)
+                yield _checked(entry.seq, event, line, peek, under, left_out, called, self._rerun)
+
+    def _rerun(self, under: UnderPin, trusted: Trusted, line: bytes, calls: Calls) -> Verdict | None:
+        if self.isolation is None:
+            return None
+        return self.reruns.check(under, trusted, line, calls, self.calls.bodies)
 
     def check_scenarios(self) -> Count:
         """Let the world of every pin make its scenarios again; how many, all with the sealed bytes."""
@@ -169,18 +196,30 @@ class Later:
         return None
 
 
-def _checked(seq: int, event: EpisodeKept, line: bytes, under: UnderPin, left_out: LeftOut | None) -> Checked:
+def _peeked(line: bytes | None) -> _Peek:
+    try:
+        return _NOTHING if line is None else _peek(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return _NOTHING
+
+
+def _checked(
+    seq: int, event: EpisodeKept, line: bytes, peek: _Peek, under: UnderPin, left_out: LeftOut | None,
+    called: Called, rerun: Callable[[UnderPin, Trusted, bytes, Calls], Verdict | None],
+) -> Checked:  # fmt: skip
     trusted = under.pinned.trusted(event.slot)
     verdicts = under.check(trusted, line)
-    try:
-        closing = _peek(line).closing
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        closing = _Closing("unreadable")
+    against = called.against
+    if against is not None:
+        verdicts["calls"] = against
+    elif (again := rerun(under, trusted, line, called.calls)) is not None:
+        verdicts["arm"] = again
+    closing = peek.closing
     # A word of the plan; a stranger's record may hold anything, and counts are kept by this word.
     ended = closing.ended if _is_word(closing.ended) else "unreadable"
     return Checked(
         entry=seq, stage=event.stage, slot=event.slot, pin=under.pinned.number, left_out=left_out, trusted=trusted,
-        line=line, counts=closing.counts, ended=ended, verdicts=verdicts,
+        line=line, counts=closing.counts, ended=ended, verdicts=verdicts, calls=called.calls,
     )  # fmt: skip
 
 

@@ -97,7 +97,9 @@ class Mind:
                 self.believe(said.subject, said.value)
             elif not fits:
                 self.forget(said.subject)
-        for subject, value in re.findall(r"\(([a-z]+ [a-z -]+): [a-z ]+\) was contradicted, return \d+ says ([a-z ]+)", text):
+        for subject, value in re.findall(
+            r"\(([a-z]+ [a-z -]+): [a-z ]+\) was contradicted, return \d+ says ([a-z ]+)", text
+        ):
             if value.startswith("not "):
                 self.forget(subject)
             else:
@@ -189,7 +191,11 @@ def _with_store(shown: Mapping[str, str], way: Way) -> str:
         mind.believe(subject, value)
     seen = max((int(n) for n in re.findall(r"^Return (\d+):$", shown["Last returns"], re.MULTILINE)), default=0)
     step = _decided(mind, shown, way)
-    updates, names, free = list[dict[str, str | int]](), {subject: name for subject, (name, _) in held.items()}, len(held)
+    updates, names, free = (
+        list[dict[str, str | int]](),
+        {subject: name for subject, (name, _) in held.items()},
+        len(held),
+    )
     for subject, value in mind.values().items():
         if subject.startswith("door") and value == "open" and subject not in {*held, *mind.premises(step)}:
             continue  # an open door is worth a belief once an action rests on it
@@ -204,9 +210,7 @@ def _with_store(shown: Mapping[str, str], way: Way) -> str:
     cites = [names[subject] for subject in mind.premises(step)] if way.cites else []
     plan = json.dumps(_memory(mind, step), separators=(",", ":"))
     assert len(plan) <= 200 and len(updates) <= 12, (plan, updates)
-    return json.dumps(
-        {"action": step[0], "argument": step[1], "beliefs": updates, "cites": cites, "plan": plan}
-    )
+    return json.dumps({"action": step[0], "argument": step[1], "beliefs": updates, "cites": cites, "plan": plan})
 
 
 def _mind(shown: Mapping[str, str], kept: Mapping[str, Any]) -> Mind:

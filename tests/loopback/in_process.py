@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec.structs import asdict
-
 from sealkit.agents.arms import start_player
 from sealkit.agents.turns import Ask, Reply
 from sealkit.plan.load import Plan, open_plan
@@ -55,7 +53,7 @@ class Study:
             text = policy(request_of(question))
             return Reply(text=text, status="complete", call=digest_json(text))
 
-        return answered(play(self.world, player, trusted, self.endings, reads_truth=truth), answer)
+        return answered(play(self.world, player, trusted, self.plan.spec.sample.endings, reads_truth=truth), answer)
 
     def measure(self, slot: Slot, line: bytes, policy: Policy) -> dict[str, Json]:
         """All that the plan's judge and readings give of an episode; usage is a stand-in."""
@@ -73,10 +71,6 @@ class Study:
                 read[name][level] = value
         usage: dict[str, Json] = {"input_tokens": 1, "output_tokens": 1}
         return {**self.judge(scenario, episode), **read, **usage}
-
-    @property
-    def endings(self) -> dict[str, str]:
-        return asdict(self.plan.spec.sample.endings)
 
     def slots(self) -> Iterator[Slot]:
         return slots(self.plan.spec, "confirmatory")

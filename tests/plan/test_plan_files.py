@@ -76,7 +76,6 @@ def test_the_judge_of_the_house_gives_every_measure_of_both_plans(plans: dict[st
 def test_parts_that_cannot_run_yet_are_named_with_their_place(plans: dict[str, Plan]) -> None:
     assert parts_of_later_engines(plans["dry-run"]) == ()
     found = " ".join(parts_of_later_engines(plans["everything"]))
-    assert "$.factors.arm.log: an arm that is no scripted agent" in found
     assert "$.sample.stopping: interim looks" in found
     assert "$.factors.arm.base" not in found
     assert parts_of_later_engines(plans["external"]) == ()

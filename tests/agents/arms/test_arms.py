@@ -24,10 +24,14 @@ HOUSE = open_study()
 WITNESS = load_verifier(ROOT / "verifiers" / "witness")
 
 
-def replay(replies: Sequence[str | Reply], arm: str, family: str = "stale_door", study: Study = HOUSE) -> tuple[Episode, list[Ask]]:
+def replay(
+    replies: Sequence[str | Reply], arm: str, family: str = "stale_door", study: Study = HOUSE
+) -> tuple[Episode, list[Ask]]:
     """The episode with these replies, `done` when they are used up; and what was asked."""
     trusted = study.trusted({"arm": arm, "family": family, "seed": 0})
-    player, _ = start_player(study.plan.spec.factors.arm[arm], study.world, decode_record(trusted.scenario, Scenario), ROOT)
+    player, _ = start_player(
+        study.plan.spec.factors.arm[arm], study.world, decode_record(trusted.scenario, Scenario), ROOT
+    )
     waiting: Iterator[str | Reply] = iter([*replies, *['{"action": "done"}'] * 15])
     asked: list[Ask] = []
 
@@ -64,7 +68,11 @@ def test_a_turn_shows_briefing_last_returns_notes_and_acts_left() -> None:
     assert user.content == (
         f"## Briefing\n\n{scenario.briefing.strip()}\n\n## Last returns\n\n{returns}\n\n## Your notes\n\ntwo\n\n## Actions left\n\n10\n"
     )
-    assert asked[0].messages[1].content.endswith("## Last returns\n\n(none yet)\n\n## Your notes\n\n(none)\n\n## Actions left\n\n15\n")
+    assert (
+        asked[0]
+        .messages[1]
+        .content.endswith("## Last returns\n\n(none yet)\n\n## Your notes\n\n(none)\n\n## Actions left\n\n15\n")
+    )
     assert {question.messages[0] for question in asked} == {system}
 
 
@@ -91,13 +99,19 @@ def test_the_store_is_shown_with_its_fields() -> None:
     belief = {"subject": "Place the Blue Mug", "value": "The Den table.", "seen": 0}
     _, asked = replay([said("look", beliefs=[belief], plan="go"), said("look", beliefs=[{**belief, "seen": 1}])], "C")
     heading = "id.revision | subject | value | supported by | observed at | last verified at | invalidated by\n"
-    assert f"## Your beliefs\n\n{heading}b1.1 | place blue mug | den | briefing | 0 | 0 | -\nThe next free id is b2.\n" in asked[1].messages[1].content
+    assert (
+        f"## Your beliefs\n\n{heading}b1.1 | place blue mug | den | briefing | 0 | 0 | -\nThe next free id is b2.\n"
+        in asked[1].messages[1].content
+    )
     assert f"{heading}b1.1 | place blue mug | den | briefing | 0 | 1 | -\n" in asked[2].messages[1].content
     assert "## Your plan\n\ngo\n" in asked[2].messages[1].content
 
 
 def test_schemas_name_what_is_due() -> None:
-    for arm, keys in (("A", ["action", "argument", "notes"]), ("D", ["action", "argument", "beliefs", "cites", "plan"])):
+    for arm, keys in (
+        ("A", ["action", "argument", "notes"]),
+        ("D", ["action", "argument", "beliefs", "cites", "plan"]),
+    ):
         schema = replay([], arm)[1][0].schema
         assert schema is not None and schema["required"] == keys
         assert schema["properties"]["action"]["enum"] == ["look", "move", "open", "pick", "drop", "ask", "done"]  # type: ignore[index, call-overload]
@@ -163,7 +177,11 @@ BEYOND = next(room for room in DOOR.split("-") if room != ROOM)
 
 
 def test_a_world_act_on_a_contradicted_premise_is_blocked_and_uses_the_turn() -> None:
-    replies = [said("look", beliefs=believing("locked")), said("move", BEYOND, cites=["b2.1"]), said("look", cites=["b2.1"])]
+    replies = [
+        said("look", beliefs=believing("locked")),
+        said("move", BEYOND, cites=["b2.1"]),
+        said("look", cites=["b2.1"]),
+    ]
     c, d = replay(replies, "C")[0], replay(replies, "D")[0]
     assert actions(c)[1] == Action(name="move", args={"to": BEYOND})
     say = (f"Blocked: move {BEYOND} was not carried out, and the turn is used. A premise went stale: b2.1 (door {DOOR}: locked) "
@@ -207,13 +225,19 @@ def test_a_reply_that_cannot_be_read_uses_the_turn_and_keeps_the_memory(arm: str
     memory = {"notes": "n"} if arm == "A" else {"plan": "n"}
     episode, asked = replay([said("look", **memory), "I look around", said("look")], arm)  # type: ignore[arg-type]
     assert actions(episode)[1] == Action(
-        name="noop", args={"why": "unparsable_reply", "say": "Your reply could not be read: it holds no JSON object. The turn is used.\n"}
+        name="noop",
+        args={
+            "why": "unparsable_reply",
+            "say": "Your reply could not be read: it holds no JSON object. The turn is used.\n",
+        },
     )
     assert {key: episode.acts[2].memory[key] for key in memory} == memory
     assert "Return 2:\nYour reply could not be read" in asked[2].messages[1].content
 
 
-@pytest.mark.parametrize(("status", "say"), [("refusal", "You gave no action."), ("cut_off", "Your reply was cut off before it ended.")])
+@pytest.mark.parametrize(
+    ("status", "say"), [("refusal", "You gave no action."), ("cut_off", "Your reply was cut off before it ended.")]
+)
 def test_a_refusal_and_a_cut_off_reply_are_what_the_plan_says(status: str, say: str) -> None:
     reply = Reply(text=said("done"), status=status, call=digest_json("x"))  # type: ignore[arg-type]
     episode = replay([reply], "B")[0]

@@ -108,7 +108,9 @@ def test_beliefs_are_read_and_bounded() -> None:
     found = read_updates({"beliefs": given}, last=4)  # type: ignore[dict-item]
     assert found == tuple(Update(f"door {n}", "", n if n <= 4 else 4) for n in range(MOST_ITEMS))
     assert read_updates({}, last=4) == read_updates({"beliefs": None}, last=4) == ()
-    assert read_updates({"beliefs": [{"subject": "a", "value": "v" * 500, "seen": -1}]}, last=2) == (Update("a", "v" * MOST_WORDS, 2),)
+    assert read_updates({"beliefs": [{"subject": "a", "value": "v" * 500, "seen": -1}]}, last=2) == (
+        Update("a", "v" * MOST_WORDS, 2),
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,10 @@ def test_cites_are_read_and_bounded() -> None:
         assert isinstance(read_cites({"cites": bad}), Unreadable)  # type: ignore[dict-item]
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
 KEYS = ("action", "argument", "notes", "plan", "beliefs", "cites")
 
 

@@ -14,7 +14,12 @@ DOOR = "door den-hall"
 
 def store(*, withdrawn: bool) -> tuple[Belief, ...]:
     """b1 about a mug; b2 about the door: b2.1 closed, by return 2, b2.2 open, by return 4 and verified by 6."""
-    updates = [Update("place mug", "den", 0), Update(DOOR, "closed", 2), Update(DOOR, "open", 4), Update(DOOR, "open", 6)]
+    updates = [
+        Update("place mug", "den", 0),
+        Update(DOOR, "closed", 2),
+        Update(DOOR, "open", 4),
+        Update(DOOR, "open", 6),
+    ]
     return revise((), [*updates, Update(DOOR, "", 6)] if withdrawn else updates)
 
 

@@ -98,7 +98,9 @@ class Walker:
 
     def turn(self, view: View) -> Turn:
         shown = "".join(segment.text for segment in view.last if hasattr(segment, "text"))
-        reply = yield Ask(role="agent", messages=(Message(role="user", content=f"{view.briefing}\n{shown}"),), schema=None)
+        reply = yield Ask(
+            role="agent", messages=(Message(role="user", content=f"{view.briefing}\n{shown}"),), schema=None
+        )
         return Move(action=Action(name="look", args={}), calls=(reply.call,), memory={"said": reply.text})
 
 

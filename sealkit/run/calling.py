@@ -1,0 +1,197 @@
+"""Attempts that ask models: many at once, on one loop of calls in a thread beside the one that records.
+
+The loop's thread plays and calls; it writes bodies, and nothing else of a study. An attempt's bodies are on disk before
+its outcome is given. Results are recorded in the order in which slots were handed out; up to twice as many slots as may
+be under way are handed out, so that a slow attempt does not hold the others up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sealkit.agents.models.blobs import Blobs
+from sealkit.agents.models.budget import Spent
+from sealkit.agents.models.endpoint import Endpoint
+from sealkit.agents.models.errors import PauseError, ProviderError
+from sealkit.agents.models.exchange import PATIENCE, Patience
+from sealkit.agents.models.gateway import Gateway, Line, budget_of
+from sealkit.agents.turns import Ask, Reply
+from sealkit.plan.actors import CommandArm
+from sealkit.run.bench import Bench
+from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending, joined
+from sealkit.run.play import Playing
+from sealkit.wire.chain import Slot
+from sealkit.wire.errors import HarnessError, MalformedError
+
+INTERRUPTED = "interrupted"
+_SHOWN_EVERY_S = 0.5
+_STOP_S = 60.0  # an attempt ends at once, but for a program of the study's own that is thinking
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """How models are reached: the endpoint of every role, how many attempts are under way, how long one waits."""
+
+    endpoints: Mapping[str, Endpoint]
+    concurrency: int
+    patience: Patience = PATIENCE
+
+
+@contextmanager
+def calling(bench: Bench, models: Models, spent: Spent, blobs: Blobs) -> Iterator[Calling]:
+    """An executor whose attempts ask models, after `spent` was used already."""
+    given = {
+        "endpoints": models.endpoints, "budget": budget_of(bench.plan.spec, spent), "blobs": blobs,
+        "patience": models.patience, "width": models.concurrency,
+    }  # fmt: skip
+    if bench.sealed is not None:
+        gateway = Gateway.for_sealed(bench.sealed, **given)  # type: ignore[arg-type]
+    else:
+        gateway = Gateway.for_pilot(bench.plan, bench.plan_path, **given)  # type: ignore[arg-type]
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="calls", daemon=True)
+    thread.start()
+    executor = Calling(bench, gateway, models.concurrency, loop)
+    try:
+        yield executor
+    finally:
+        executor.close()
+        asyncio.run_coroutine_threadsafe(gateway.__aexit__(None, None, None), loop).result(_STOP_S)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+class Calling:
+    """The executor; `calling` makes one."""
+
+    def __init__(self, bench: Bench, gateway: Gateway, concurrency: int, loop: asyncio.AbstractEventLoop) -> None:
+        self._bench = bench
+        self._gateway = gateway
+        self._concurrency = concurrency
+        self._loop = loop
+        # For programs of the study's own, which block whoever waits for their next line.
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="arm")
+        self._changed = threading.Condition()
+        self._under_way: dict[Future[Outcome], asyncio.Task[None]] = {}
+        self._running = 0
+        self._stopped = False
+
+    @property
+    def spent(self) -> Spent | None:
+        """What calls have used so far."""
+        return self._gateway.budget.spent
+
+    def has_room(self, handed_out: int) -> bool:
+        """Whether an attempt may begin at once, and enough was recorded."""
+        with self._changed:
+            return not self._stopped and self._running < self._concurrency and handed_out < 2 * self._concurrency
+
+    def submit(self, slot: Slot, attempt: int) -> Pending:
+        """Begin an attempt on the loop."""
+        outcome: Future[Outcome] = Future()
+        with self._changed:
+            self._running += 1
+        self._loop.call_soon_threadsafe(self._begin, slot, attempt, outcome)
+        return outcome
+
+    def wait(self, pending: Pending) -> None:
+        """Wait for any attempt to end; return now and then, for whoever shows how far the run is."""
+        with self._changed:
+            self._changed.wait_for(pending.done, timeout=_SHOWN_EVERY_S)
+
+    def stop(self, *, at_once: bool) -> None:
+        """Begin no more; what is under way has ended after this."""
+        with self._changed:
+            self._stopped = True
+        if at_once:
+            self._loop.call_soon_threadsafe(self._cut_off)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, timeout=_STOP_S if at_once else None)
+
+    def close(self) -> None:
+        """Cut off whatever is still under way."""
+        self.stop(at_once=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # --- on the loop
+
+    def _begin(self, slot: Slot, attempt: int, outcome: Future[Outcome]) -> None:
+        self._under_way[outcome] = self._loop.create_task(self._carry_out(slot, attempt, outcome))
+
+    def _cut_off(self) -> None:
+        for task in self._under_way.values():
+            task.cancel()
+
+    async def _carry_out(self, slot: Slot, attempt: int, outcome: Future[Outcome]) -> None:
+        try:
+            ended: Outcome | BaseException = await self._attempt(slot, attempt)
+        except BaseException as error:  # whatever it is, whoever waits for the outcome is told
+            ended = error
+        del self._under_way[outcome]
+        with self._changed:
+            if isinstance(ended, CutOff):
+                self._stopped = True  # what cut this one off meets every other; no more are begun
+            self._running -= 1
+            if isinstance(ended, BaseException):
+                outcome.set_exception(ended)
+            else:
+                outcome.set_result(ended)
+            self._changed.notify_all()
+
+    async def _attempt(self, slot: Slot, attempt: int) -> Outcome:
+        line = self._gateway.line(
+            stage=self._bench.stage, pin=self._bench.pin, slot=slot, attempt=attempt, purpose="act"
+        )
+        try:
+            ended = await self._played(slot, line)
+        except asyncio.CancelledError:
+            ended = CutOff(INTERRUPTED, "stopped by the one who ran it", "", joined(line.calls))
+        self._gateway.blobs.flush()  # before the record that names them
+        return ended
+
+    async def _played(self, slot: Slot, line: Line) -> Outcome:
+        try:
+            episode = await self._play(slot, line)
+            return Kept(episode, joined(line.calls))
+        except ProviderError as error:
+            return Broke("provider_error", f"{error.word}: {error.why}", joined(line.calls))
+        except PauseError as error:
+            return CutOff(error.reason, error.why, error.remedy, joined(line.calls))
+        except (HarnessError, MalformedError) as error:
+            return Broke("harness_error", str(error), joined(line.calls))
+
+    async def _play(self, slot: Slot, line: Line) -> bytes:
+        playing = self._bench.playing(slot)
+        blocks = isinstance(self._bench.plan.spec.factors.arm[str(slot["arm"])], CommandArm)
+        try:
+            reply: Reply | None = None
+            while True:
+                asked = await self._in_thread(playing, reply) if blocks else _advance(playing, reply)
+                if isinstance(asked, bytes):
+                    return asked
+                reply = await line.answer(asked)
+        finally:
+            playing.close()
+
+    async def _in_thread(self, playing: Playing, reply: Reply | None) -> Ask | bytes:
+        step = self._loop.run_in_executor(self._threads, _advance, playing, reply)
+        try:
+            return await asyncio.shield(step)
+        except asyncio.CancelledError:
+            await asyncio.wait([step])  # a generator that runs cannot be closed
+            raise
+
+
+def _advance(playing: Playing, reply: Reply | None) -> Ask | bytes:
+    """What the episode asks next, or its line."""
+    try:
+        return next(playing) if reply is None else playing.send(reply)
+    except StopIteration as done:
+        line: bytes = done.value
+        return line

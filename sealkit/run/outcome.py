@@ -1,0 +1,52 @@
+"""How an attempt at a slot ended, and the lines of calls.jsonl that tell what it asked models meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The attempt left an episode."""
+
+    line: bytes
+    calls: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """The attempt broke: `ending` is a word of the plan's endings."""
+
+    ending: str
+    why: str
+    calls: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """The attempt was cut off and decides nothing: `reason` is a word of `paused` entries."""
+
+    reason: str
+    why: str
+    remedy: str
+    calls: bytes = b""
+
+
+Outcome: TypeAlias = Kept | Broke | CutOff
+
+
+class Pending(Protocol):
+    """An attempt that is under way."""
+
+    def done(self) -> bool:
+        """Whether it has ended."""
+
+    def result(self) -> Outcome:
+        """How it ended; waits for it."""
+
+
+def joined(lines: Iterable[bytes]) -> bytes:
+    """Lines of calls as they stand in calls.jsonl, each with its newline."""
+    return b"".join(line + b"\n" for line in lines)

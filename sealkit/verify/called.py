@@ -1,0 +1,165 @@
+"""Holds the calls of a study against its plan, its journal, its episodes and the bodies beside them.
+
+    checks = CallChecks(sealed)
+    called = checks.take(entry, history.calls, under_way)     # for each entry, in order
+
+Nothing of it needs the study's code. Of each request: it belongs to the attempt that its entry tells of, it asked a
+role of that arm, under the plan's settings, within the plan's budget; its bodies are there, or were withheld, and read
+as the line says. What is wrong with the calls of an episode is a reason against that episode; with those of an attempt
+that left none, it raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sealkit.agents.models.blobs import Blobs
+from sealkit.agents.models.budget import Spent, spent_on
+from sealkit.agents.models.request import model_of
+from sealkit.plan.actors import roles_of
+from sealkit.plan.sample import Budget
+from sealkit.seal.history import spell_slot
+from sealkit.seal.journal import BLOBS, CALLS
+from sealkit.seal.pins import Pinned
+from sealkit.seal.sealed import SealedPlan
+from sealkit.seal.withheld import withheld_bodies
+from sealkit.verify.bodies import check_bodies, check_line
+from sealkit.verify.tally import CallTally
+from sealkit.wire.attempts import Calls, Tried, answered, by_try, check_order, read_calls, tried_by
+from sealkit.wire.chain import Entry, EpisodeKept, Failed, Paused, Withheld
+from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.verdict import Reason, Rejected
+
+UnderWay: TypeAlias = Callable[[Tried], bool]
+Acts: TypeAlias = tuple[tuple[str, ...], ...]  # of each act, the replies that it names
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The calls of one episode, and the ruling against it if something is wrong with them."""
+
+    calls: Calls
+    against: Rejected | None
+
+
+@dataclass(slots=True)
+class CallChecks:
+    """Follows calls.jsonl beside the journal; `confirmatory` counts the calls of each arm, episode or none."""
+
+    sealed: SealedPlan
+    spent: Spent = field(default_factory=Spent)
+    confirmatory: dict[str, CallTally] = field(default_factory=dict)
+    withheld: int = 0  # bodies that entries say were taken out
+    bodies: Blobs = field(init=False)
+    _cut_off: set[bytes] = field(default_factory=set)
+    _pinned: Pinned = field(init=False)
+
+    def __post_init__(self) -> None:
+        folder = self.sealed.receipts
+        taken_out = withheld_bodies(folder, inside=self.sealed.study)
+        self.bodies = Blobs(folder / BLOBS, inside=self.sealed.study, withheld=taken_out)
+        self._pinned = self.sealed.pins[0]
+
+    def take(self, entry: Entry, block: bytes, acts: Acts, under_way: UnderWay) -> Called | None:
+        """Check what one entry says of calls; what an episode's entry says is given back.
+
+        `acts` are the calls that each act of the entry's episode names, `under_way` says whether a try has begun and
+        not ended. Raises `UntrustedError` for calls that belong to no episode.
+        """
+        event = entry.event
+        if isinstance(event, Withheld):
+            self.withheld += 1
+        if not isinstance(event, (EpisodeKept, Failed, Paused)):
+            return None
+        where = f"{self.sealed.receipts / CALLS} (entry {entry.seq})"
+        calls = read_calls(block, where=where)
+        if isinstance(event, Paused):
+            self._take_cut_off(calls, event, under_way, where)
+            return None
+        self._pinned = self.sealed.under(event.pin)
+        self._count(calls, self._pinned.plan.spec.sample.budget, where)
+        tried = Tried(pin=event.pin, stage=event.stage, slot=event.slot, attempt=event.attempt)
+        if isinstance(event, Failed):
+            self._hold(tried, calls, where)
+            return None
+        return Called(calls, self._against(tried, calls, acts, where))
+
+    def _take_cut_off(self, calls: Calls, event: Paused, under_way: UnderWay, where: str) -> None:
+        self._count(calls, self._pinned.plan.spec.sample.budget, where)
+        for tried, group in by_try(calls):
+            if tried.stage != event.stage or not under_way(tried) or _key(tried) in self._cut_off:
+                raise UntrustedError(f"evidence: calls of {_spell(tried)}, which is not under way", where=where)
+            self._pinned = self.sealed.under(tried.pin)
+            self._hold(tried, group, where)
+            self._cut_off.add(_key(tried))
+
+    def _count(self, calls: Calls, budget: Budget, where: str) -> None:
+        for tried, group in by_try(calls):
+            if tried.stage == "confirmatory":
+                self.confirmatory.setdefault(str(tried.slot.get("arm")), CallTally()).add(group)
+        new = spent_on(calls)
+        self.spent = Spent(
+            self.spent.calls + new.calls, self.spent.tokens + new.tokens, self.spent.cost_microusd + new.cost_microusd
+        )
+        for name, used, most in (
+            ("calls", self.spent.calls, budget.calls), ("tokens", self.spent.tokens, budget.tokens),
+            ("micro-USD", self.spent.cost_microusd, budget.cost_microusd),
+        ):  # fmt: skip
+            if most is not None and used > most:
+                what = f"evidence: {used} {name} by then, and the plan's budget is {most}"
+                raise UntrustedError(what, where=where, remedy="the gateway refuses such a call")
+
+    def _against(self, tried: Tried, calls: Calls, acts: Acts, where: str) -> Rejected | None:
+        """The ruling against an episode whose calls do not hold; the first fault, because others may follow from it."""
+        try:
+            self._hold(tried, calls, where)
+        except (UntrustedError, MalformedError) as error:
+            found, due = error.what.removeprefix("evidence: "), "calls as the plan and the journal have them"
+            return _evidence(error.where, found, due)
+        strange = _not_a_reply(acts, calls)
+        if strange is None:
+            return None
+        n, digest = strange
+        return _evidence(f"acts[{n}].calls", digest[:80], "the reply of a call of this attempt, in the calls' order")
+
+    def _hold(self, tried: Tried, calls: Calls, where: str) -> None:
+        if _key(tried) in self._cut_off and calls:
+            raise UntrustedError(f"evidence: calls of {_spell(tried)}, which a pause had cut off", where=where)
+        check_order(calls, where=where)
+        spec = self._pinned.plan.spec
+        arm = spec.factors.arm.get(str(tried.slot.get("arm")))
+        roles = roles_of(arm) if arm is not None else ()
+        for call in calls:
+            at = f"{where}: call {call.n} of {_spell(tried)}"
+            if tried_by(call) != tried or call.purpose != "act":
+                raise UntrustedError(f"evidence: found a call of {_spell(tried_by(call))}", where=at)
+            if call.role not in roles:
+                due = f"one of {', '.join(roles)}" if roles else "none"
+                raise UntrustedError(f"evidence: it asks the role {call.role!a}, due {due}", where=at)
+            model = model_of(spec, call.role, call.slot)
+            check_line(call, model, at)
+            check_bodies(call, model, self.bodies, at)
+
+
+def _not_a_reply(acts: Acts, calls: Calls) -> tuple[int, str] | None:
+    """The first act that names a reply that was not given, or not in this order; its number, and what it names."""
+    replies = iter([call.response for call in answered(calls)])
+    for n, named in enumerate(acts):
+        for digest in named:
+            if digest not in replies:  # goes on behind the last one that was found
+                return n, digest
+    return None
+
+
+def _evidence(where: str, found: str, due: str) -> Rejected:
+    return Rejected(reasons=(Reason(origin="evidence", where=where, found=found, due=due),))
+
+
+def _key(tried: Tried) -> bytes:
+    return f"{tried.stage} {spell_slot(tried.slot)} {tried.attempt}".encode()
+
+
+def _spell(tried: Tried) -> str:
+    return f"try {tried.attempt} at {spell_slot(tried.slot)}"
