@@ -160,6 +160,7 @@ def _evidence(
         exploratory=tuple(name for name in spec.claims if name in exploratory),
         faults=found.faults,
         replayed=study.sandbox is not None,
+        collected_before=tuple(one.arm for one in course.imported if one.before_seal),
         rederived=found.analysed == digest_bytes(analysis.line),
     )
 

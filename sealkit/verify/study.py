@@ -27,9 +27,11 @@ from sealkit.seal.history import History
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.verify.folder import check_folder
+from sealkit.verify.logs import Logs, Source
 from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
 from sealkit.wire.chain import Entry, EpisodeKept, Slot
+from sealkit.wire.recorded import FromCommand, FromLog
 from sealkit.wire.records import Count, Counts, Trusted
 from sealkit.wire.verdict import Verdict
 
@@ -48,6 +50,7 @@ class _Peek(msgspec.Struct):
     """As much of an episode as a table needs; the verifiers read all of it."""
 
     closing: _Closing
+    source: FromCommand | FromLog | None = None
 
 
 _is_word = re.compile(r"[A-Za-z0-9_]{1,64}").fullmatch
@@ -134,14 +137,18 @@ class Study:
         stages: tuple[Stage, ...] = ("smoke", "confirmatory")
         states = [begin_sealed(self.sealed.pins, stage) for stage in stages]
         later = Later(self.sealed.pins)
+        logs = Logs(self.sealed)
         for entry, line in history:
             watch(entry)
+            logs.follow(entry)
             for state in states:
                 state.follow(entry)
             event = entry.event
             if isinstance(event, EpisodeKept) and line is not None:
                 under = self.under[self.sealed.under(event.pin).pin]
-                yield _checked(entry.seq, event, line, under, later.left_out(under.pinned, event))
+                checked, source = _checked(entry.seq, event, line, under, later.left_out(under.pinned, event))
+                logs.check(event.slot, source, f"journal.jsonl entry {entry.seq}")
+                yield checked
 
     def check_scenarios(self) -> Count:
         """Let the world of every pin make its scenarios again; how many, all with the sealed bytes."""
@@ -169,19 +176,23 @@ class Later:
         return None
 
 
-def _checked(seq: int, event: EpisodeKept, line: bytes, under: UnderPin, left_out: LeftOut | None) -> Checked:
+def _checked(
+    seq: int, event: EpisodeKept, line: bytes, under: UnderPin, left_out: LeftOut | None
+) -> tuple[Checked, Source]:
     trusted = under.pinned.trusted(event.slot)
     verdicts = under.check(trusted, line)
     try:
-        closing = _peek(line).closing
+        peeked = _peek(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        closing = _Closing("unreadable")
+        peeked = _Peek(_Closing("unreadable"))
+    closing = peeked.closing
     # A word of the plan; a stranger's record may hold anything, and counts are kept by this word.
     ended = closing.ended if _is_word(closing.ended) else "unreadable"
-    return Checked(
+    checked = Checked(
         entry=seq, stage=event.stage, slot=event.slot, pin=under.pinned.number, left_out=left_out, trusted=trusted,
         line=line, counts=closing.counts, ended=ended, verdicts=verdicts,
     )  # fmt: skip
+    return checked, peeked.source
 
 
 def open_study(plan_path: Path, *, replay: Isolation | None) -> Study:

@@ -181,6 +181,22 @@ class Amended(Record, frozen=True, tag_field="kind", tag="amended"):
     phase: Phase
 
 
+class Imported(Record, frozen=True, tag_field="kind", tag="imported"):
+    """The slots of `arm` take their episodes from the log whose `bytes` bytes have the digest `log`.
+
+    `created` is when the log says it was begun; `before_seal` that this is before the seal's own time.
+    """
+
+    stage: Stage
+    pin: str
+    arm: str
+    format: Literal["inspect"]
+    log: str
+    bytes: Count
+    created: str
+    before_seal: bool
+
+
 class Withdrawn(Record, frozen=True, tag_field="kind", tag="withdrawn"):
     """The authors withdraw `what`, the name of a claim, or `all` of them."""
 
@@ -204,6 +220,7 @@ Event: TypeAlias = (
     | Analysed
     | Published
     | Amended
+    | Imported
     | Withdrawn
 )
 
