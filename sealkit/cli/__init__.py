@@ -21,6 +21,7 @@ COMMANDS = {
     "pilot": "run the plan's pilot slots: counted, journaled, never analysed",
     "seal": "commit to a plan and everything it depends on",
     "run": "run the slots of a sealed plan, or go on where a run stopped",
+    "import": "take the episodes of an arm from the log of another tool",
     "verify": "check a study's bytes and evidence, trusting nothing in its folder",
     "amend": "record a change after the seal, and what it does to claims",
     "status": "say where a study stands and what to type next",
@@ -34,6 +35,8 @@ COMMANDS = {
     "demo": "run the dry run of the house study end to end in a scratch folder",
 }
 
+_MODULES = {"import": "import_log"}  # a word of the language can be no module's name
+
 
 class _Lazy(click.Group):
     """A group whose commands are imported when they are asked for, so that `--help` stays quick."""
@@ -44,7 +47,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"sealkit.cli.{cmd_name}").command
+        module = _MODULES.get(cmd_name, cmd_name)
+        command: click.Command = importlib.import_module(f"sealkit.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

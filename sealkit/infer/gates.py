@@ -38,7 +38,8 @@ class Evidence:
     `off_the_map` claims that stand on something an amendment after the first look changed without being `exploratory`.
     `dropped` counts claims that are listed as they were asked before an amendment after the first look.
     `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one; `verifiers`
-    says of every verifier that ruled whose it is. The last three belong to studies of verifiers.
+    says of every verifier that ruled whose it is, and `collected_before` names the arms whose logs were begun before
+    the seal. The last three belong to studies of verifiers.
     """
 
     sealed: int | None
@@ -55,6 +56,7 @@ class Evidence:
     replayed: bool
     rederived: bool
     verifiers: Mapping[str, str]
+    collected_before: tuple[str, ...] = ()
     conforming: tuple[str, ...] | None = None
     audited: tuple[int, int] | None = None
     false_rejections: tuple[bool, str] | None = None
@@ -109,8 +111,13 @@ def _sealed_before_look(spec: Spec, evidence: Evidence) -> Decision:
         return False, f"sealed is entry {sealed}, but entry {before} came before it"
     if spec.data_access == "seen":
         return False, "the plan says that its data had been seen before the seal"
+    if evidence.collected_before and spec.data_access == "none_collected":
+        return False, f"arms were collected before the seal: {', '.join(evidence.collected_before)}"
     looked = f"the first look entry {look}" if look is not None else "nobody has looked"
     access = f"data access {spec.data_access}"
+    if evidence.collected_before:
+        arms = ", ".join(evidence.collected_before)
+        access += f"; collected before the seal, by the word of the logs: {arms}"
     return True, f"sealed is entry {sealed}, the first attempt entry {attempt}, {looked}; {access}"
 
 

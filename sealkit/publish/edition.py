@@ -153,6 +153,7 @@ def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, a
         faults=found.faults,
         replayed=study.sandbox is not None,
         verifiers={name: _whose(state) for name, state in study.verifiers.items()},
+        collected_before=tuple(one.arm for one in course.imported if one.before_seal),
         rederived=found.analysed == digest_bytes(analysis.line),
     )
 

@@ -21,6 +21,7 @@ from sealkit.wire.chain import (
     Entry,
     EpisodeKept,
     Failed,
+    Imported,
     Looked,
     Opened,
     Paused,
@@ -55,6 +56,7 @@ class Course:
     phases: Counter[str] = field(default_factory=Counter)
     environments: set[str] = field(default_factory=set)
     withdrawals: int = 0
+    imported: list[Imported] = field(default_factory=list)
     torn: int = 0
     behind: int = 0
 
@@ -76,6 +78,8 @@ class Course:
             self.phases[event.phase] += 1
         elif isinstance(event, Withdrawn):
             self.withdrawals += 1
+        elif isinstance(event, Imported):
+            self.imported.append(event)
         elif isinstance(event, Repaired):
             self.torn += 1
         elif isinstance(event, Recovered):
@@ -124,8 +128,13 @@ def _before(spec: Spec, seal: Seal, pin: str, course: Course) -> Iterator[str]:
 
 def _run(spec: Spec, course: Course) -> Iterator[str]:
     planned = many(slot_count(spec, "confirmatory"), "slot")
-    ran = f"run in drawn order between {course.first_time} and {course.last_time}" if course.attempts else "never run"
+    how = "taken from logs" if course.imported else "run in drawn order"
+    ran = f"{how} between {course.first_time} and {course.last_time}" if course.attempts else "never run"
     yield f"{planned} were planned in blocks of {' and '.join(spec.sample.block_by)}, {ran}."
+    for one in course.imported:
+        side = "before the seal: these episodes were not preregistered" if one.before_seal else "after the seal"
+        log = f"an {one.format} log ({short(one.log)})"
+        yield f"Arm {one.arm} comes from {log}, begun by its own word {one.created}, {side}."
     failed = course.endings.total()
     abandoned = course.attempts - course.episodes - failed
     parts = [f"{course.episodes} left an episode"]

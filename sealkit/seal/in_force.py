@@ -28,6 +28,7 @@ from sealkit.wire.chain import (
     EpisodeKept,
     Event,
     Failed,
+    Imported,
     Looked,
     Opened,
     Phase,
@@ -91,7 +92,7 @@ class InForce:
     def follow(self, entry: Entry, where: str) -> None:
         """Take one more entry into account; `UntrustedError` naming `where` if it cannot stand here."""
         event = entry.event
-        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed)):
+        if isinstance(event, (Opened, Imported, Attempted, EpisodeKept, Failed)):
             if event.pin != self.pin or event.stage == "pilot":
                 what = "an episode" if isinstance(event, EpisodeKept) else "an attempt"
                 raise UntrustedError(f"evidence: {what} of another pin or of a pilot", where=where)

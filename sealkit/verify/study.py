@@ -29,10 +29,12 @@ from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.verify.arms import ArmReruns
 from sealkit.verify.called import CallChecks, Called
 from sealkit.verify.folder import check_folder
+from sealkit.verify.logs import Logs
 from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
 from sealkit.wire.attempts import Calls, Tried
 from sealkit.wire.chain import Entry, EpisodeKept, Slot
+from sealkit.wire.recorded import FromCommand, FromLog
 from sealkit.wire.records import Count, Counts, Trusted
 from sealkit.wire.verdict import Verdict
 
@@ -56,6 +58,7 @@ class _Peek(msgspec.Struct):
 
     closing: _Closing
     acts: tuple[_Act, ...] = ()
+    source: FromCommand | FromLog | None = None
 
 
 _is_word = re.compile(r"[A-Za-z0-9_]{1,64}").fullmatch
@@ -148,13 +151,14 @@ class Study:
         stages: tuple[Stage, ...] = ("smoke", "confirmatory")
         states = {stage: begin_sealed(self.sealed.pins, stage) for stage in stages}
         later = Later(self.sealed.pins)
-        self.calls, self.reruns = CallChecks(self.sealed), ArmReruns()
+        self.calls, self.reruns, logs = CallChecks(self.sealed), ArmReruns(), Logs(self.sealed)
 
         def under_way(tried: Tried) -> bool:
             return tried.stage in states and states[tried.stage].is_under_way(tried.slot, tried.attempt)
 
         for entry, line in history:
             watch(entry)
+            logs.follow(entry)
             for state in states.values():
                 state.follow(entry)
             peek = _peeked(line)
@@ -163,6 +167,7 @@ class Study:
             if isinstance(event, EpisodeKept) and line is not None and called is not None:
                 under = self.under[self.sealed.under(event.pin).pin]
                 left_out = later.left_out(under.pinned, event)
+                logs.check(event.slot, peek.source, f"journal.jsonl entry {entry.seq}")
                 yield _checked(entry.seq, event, line, peek, under, left_out, called, self._rerun)
 
     def _rerun(self, under: UnderPin, trusted: Trusted, line: bytes, calls: Calls) -> Verdict | None:

@@ -205,6 +205,22 @@ class Withheld(Record, frozen=True, tag_field="kind", tag="withheld"):
     reason: str
 
 
+class Imported(Record, frozen=True, tag_field="kind", tag="imported"):
+    """The slots of `arm` take their episodes from the log whose `bytes` bytes have the digest `log`.
+
+    `created` is when the log says it was begun; `before_seal` that this is before the seal's own time.
+    """
+
+    stage: Stage
+    pin: str
+    arm: str
+    format: Literal["inspect"]
+    log: str
+    bytes: Count
+    created: str
+    before_seal: bool
+
+
 class Withdrawn(Record, frozen=True, tag_field="kind", tag="withdrawn"):
     """The authors withdraw `what`, the name of a claim, or `all` of them."""
 
@@ -229,6 +245,7 @@ Event: TypeAlias = (
     | Published
     | Amended
     | Withheld
+    | Imported
     | Withdrawn
 )
 

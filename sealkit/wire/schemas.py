@@ -64,6 +64,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "FromLog": ("log",),
     "Head": ("prev",),
     "JournalHead": ("digest",),
+    "Imported": ("pin", "log"),
     "Judged": ("scenario", "trace", "root"),
     "Opened": ("pin", "sealkit", "environment"),
     "Receipt": ("episode", "previous"),

@@ -53,7 +53,9 @@ class Study:
             text = policy(request_of(question))
             return Reply(text=text, status="complete", call=digest_json(text))
 
-        return answered(play(self.world, player, trusted, self.plan.spec.sample.endings, reads_truth=truth), answer)
+        return answered(
+            play(self.world, player, trusted, self.plan.spec.sample.endings.meanings(), reads_truth=truth), answer
+        )
 
     def measure(self, slot: Slot, line: bytes, policy: Policy) -> dict[str, Json]:
         """All that the plan's judge and readings give of an episode; usage is a stand-in."""
