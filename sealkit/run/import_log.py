@@ -111,7 +111,9 @@ def _record(
     if isinstance(outcome, bytes):
         journal.append_episode(outcome, stage="confirmatory", pin=pin, slot=slot, attempt=attempt, now=now())
         return
-    failed = Failed(stage="confirmatory", pin=pin, slot=slot, attempt=attempt, ending="harness_error", why=outcome)
+    failed = Failed(
+        stage="confirmatory", pin=pin, slot=slot, attempt=attempt, ending="harness_error", why=outcome, calls=None
+    )
     journal.append(failed, now=now())
 
 
