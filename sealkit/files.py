@@ -23,8 +23,8 @@ from types import TracebackType
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_CHUNK = 1 << 16
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CHUNK = 1 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
 _KINDS = (
     (stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISREG, "a file"),
@@ -107,12 +107,15 @@ class Folder:
 
     def replace(self, name: str, data: bytes) -> None:
         """`name` holds `data`, on disk, after this; a crash leaves the old content or the new, never a mixture."""
-        os.replace(self._write(name, data), name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+        os.replace(self._write(name, (data,)), name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         os.fsync(self.descriptor)
 
-    def create(self, name: str, data: bytes) -> None:
-        """Like `replace`, but raises `FileExistsError`, changing nothing, if there is anything called `name`."""
-        temporary, place = self._write(name, data), self.descriptor
+    def create(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Like `replace`, but raises `FileExistsError`, changing nothing, if there is anything called `name`.
+
+        Whatever is raised on the way to the last chunk leaves nothing.
+        """
+        temporary, place = self._write(name, chunks), self.descriptor
         try:
             # A rename would replace what is there; a link is made only where nothing is.
             os.link(temporary, name, src_dir_fd=place, dst_dir_fd=place, follow_symlinks=False)
@@ -142,8 +145,8 @@ class Folder:
         os.fsync(self.descriptor)
         return True
 
-    def _write(self, name: str, data: bytes) -> str:
-        """The name of a new file beside `name` that holds `data`, on disk."""
+    def _write(self, name: str, chunks: Iterable[bytes]) -> str:
+        """The name of a new file beside `name` that holds these bytes, on disk."""
         temporary = f".{name}.tmp"
         try:
             descriptor = os.open(temporary, _NEW, 0o644, dir_fd=self.descriptor)
@@ -153,8 +156,12 @@ class Folder:
         except OSError as error:
             raise self._refusal(temporary, error) from error
         try:
-            write_all(descriptor, data)
+            for chunk in chunks:
+                write_all(descriptor, chunk)
             os.fsync(descriptor)
+        except BaseException:
+            os.unlink(temporary, dir_fd=self.descriptor)
+            raise
         finally:
             os.close(descriptor)
         return temporary
@@ -221,8 +228,24 @@ def replace_file(path: Path, data: bytes) -> None:
 
 def create_file(path: Path, data: bytes) -> None:
     """`path`, where nothing was, holds `data`, on disk, after this; see `Folder.create`."""
+    create_in_chunks(path, (data,))
+
+
+def create_in_chunks(path: Path, chunks: Iterable[bytes]) -> None:
+    """Like `create_file`, of bytes that need not be in memory at once."""
     with open_folder(path.parent, inside=path.parent) as folder:
-        folder.create(path.name, data)
+        folder.create(path.name, chunks)
+
+
+def read_in_chunks(path: Path, *, inside: Path, size: int | None = None) -> Iterator[bytes]:
+    """The bytes of the regular file at `path` below `inside`, to its end, or the first `size`, which must be there."""
+    with open(open_safely(path, inside=inside), "rb", buffering=0) as file:
+        left = size
+        while chunk := file.read(_CHUNK if left is None else min(_CHUNK, left)):
+            left = None if left is None else left - len(chunk)
+            yield chunk
+        if left:
+            raise UntrustedError(f"ends {left} bytes before its time", where=spell(path))
 
 
 def sync_folder(path: Path) -> None:

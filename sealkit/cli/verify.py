@@ -18,10 +18,9 @@ from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import opened_bundle
-from sealkit.publish.edition import edition_of
+from sealkit.publish.edition import BUNDLE, edition_of
 from sealkit.publish.given import what_is_given
 from sealkit.publish.released import (
-    BUNDLE,
     RESULTS,
     Released,
     check_rebuilt,

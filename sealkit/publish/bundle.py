@@ -13,14 +13,17 @@ missing part.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
-from sealkit.files import open_safely, read_file_safely, read_if_there
-from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, is_archive, read_members, write_member
+from sealkit.files import open_safely, read_in_chunks
+from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, is_archive, stream_members, write_member
 from sealkit.seal.changelog import CHANGELOG, changelog_upto
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL
 from sealkit.seal.piloted import PILOT
@@ -28,7 +31,8 @@ from sealkit.seal.places import amendment_file, beside
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.canon import encode_record
 from sealkit.wire.chain import JournalHead
-from sealkit.wire.errors import MalformedError, UsageError
+from sealkit.wire.digest import PREFIX
+from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
 
 _KEPT = f"(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(CALLS)}|{re.escape(HEAD)})"
 _is_part = re.compile(
@@ -37,43 +41,86 @@ _is_part = re.compile(
 ).fullmatch
 
 
-def make_bundle(sealed: SealedPlan, head: JournalHead) -> bytes:
-    """The bundle of a study as of `head`, a head that its journal had; `UsageError` beyond 256 MiB."""
-    members = sorted(_members(sealed, head))
-    size = sum(len(data) + BLOCK for _, data in members)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One file of a bundle: bytes, or the first `size` of a file of the study."""
+
+    name: str
+    size: int
+    source: bytes | Path
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle to be written. What it holds stays where it is until then; `digest` is that of its bytes."""
+
+    study: Path
+    parts: tuple[_Part, ...]
+    digest: str
+
+    def chunks(self) -> Iterator[bytes]:
+        """Its bytes; `UntrustedError` at their end if they are no longer those that `digest` was made of."""
+        hashed = sha256()
+        for chunk in _chunks(self.study, self.parts):
+            hashed.update(chunk)
+            yield chunk
+        if PREFIX + hashed.hexdigest() != self.digest:
+            raise UntrustedError("was changed while its bundle was being written", where=str(self.study))
+
+
+def make_bundle(sealed: SealedPlan, head: JournalHead) -> Bundle:
+    """The bundle of a study as of `head`, a head that its journal had; `UsageError` beyond 256 MiB.
+
+    Sizes are added up before anything is read.
+    """
+    parts = tuple(sorted(_parts(sealed, head), key=lambda part: part.name))
+    size = sum(part.size for part in parts)
     if size > MAX_ARCHIVE:
         raise UsageError(f"a bundle of {size} bytes, due at most {MAX_ARCHIVE}", remedy="share the study's folder")
-    blocks = [header(name, len(data)) + data + bytes(-len(data) % BLOCK) for name, data in members]
-    return b"".join(blocks) + bytes(2 * BLOCK)
+    hashed = sha256()
+    for chunk in _chunks(sealed.study, parts):
+        hashed.update(chunk)
+    return Bundle(sealed.study, parts, PREFIX + hashed.hexdigest())
 
 
-def _members(sealed: SealedPlan, head: JournalHead) -> Iterator[tuple[str, bytes]]:
+def _chunks(study: Path, parts: Iterable[_Part]) -> Iterator[bytes]:
+    for part in parts:
+        yield header(part.name, part.size)
+        if isinstance(part.source, bytes):
+            yield part.source
+        else:
+            yield from read_in_chunks(part.source, inside=study, size=part.size)
+        yield bytes(-part.size % BLOCK)
+    yield bytes(2 * BLOCK)
+
+
+def _parts(sealed: SealedPlan, head: JournalHead) -> Iterator[_Part]:
     study, plan = sealed.study, sealed.path
     paths = [plan]
     for number in range(len(sealed.pins)):
         record = amendment_file(plan, number) if number else beside(plan, "seal.json")
         paths += [record, beside(plan, "manifest.jsonl", number), beside(plan, "source.tar", number)]
     for path in paths:
-        yield f"plans/{path.name}", read_file_safely(path, inside=study, limit=MAX_ARCHIVE)
+        yield _Part(f"plans/{path.name}", _size(path, study), path)
     folder = f"receipts/{sealed.plan.spec.id}"
-    yield f"{folder}/{JOURNAL}", _prefix(sealed.receipts / JOURNAL, study, head.size)
-    yield f"{folder}/{EPISODES}", _prefix(sealed.receipts / EPISODES, study, head.episodes_size)
+    yield _Part(f"{folder}/{JOURNAL}", head.size, sealed.receipts / JOURNAL)
+    yield _Part(f"{folder}/{EPISODES}", head.episodes_size, sealed.receipts / EPISODES)
     if head.calls_size:
-        yield f"{folder}/{CALLS}", _prefix(sealed.receipts / CALLS, study, head.calls_size)
-    yield f"{folder}/{HEAD}", encode_record(head) + b"\n"
+        yield _Part(f"{folder}/{CALLS}", head.calls_size, sealed.receipts / CALLS)
+    made = {f"{folder}/{HEAD}": encode_record(head) + b"\n", CHANGELOG: changelog_upto(sealed, head)}
+    yield from (_Part(name, len(data), data) for name, data in made.items() if data)
     if sealed.seal.pilot.head is not None:
-        for name in (JOURNAL, EPISODES, HEAD, CALLS):
-            data = read_if_there(sealed.receipts / PILOT / name, inside=study, limit=MAX_ARCHIVE)
-            if data is not None:
-                yield f"{folder}/{PILOT}/{name}", data
-    changelog = changelog_upto(sealed, head)
-    if changelog:
-        yield CHANGELOG, changelog
+        pilot = sealed.receipts / PILOT
+        kept = [pilot / name for name in (JOURNAL, EPISODES, HEAD, CALLS) if os.path.lexists(pilot / name)]
+        yield from (_Part(f"{folder}/{PILOT}/{path.name}", _size(path, study), path) for path in kept)
 
 
-def _prefix(path: Path, study: Path, size: int) -> bytes:
-    with open(open_safely(path, inside=study), "rb") as file:
-        return file.read(size)
+def _size(path: Path, study: Path) -> int:
+    descriptor = open_safely(path, inside=study)
+    try:
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -88,10 +135,10 @@ def opened_bundle(path: Path) -> Iterator[Path]:
             if len(first) == BLOCK and first != bytes(BLOCK) and not is_archive(first):
                 remedy = "name the bundle.tar of an edition, or a study's folder"
                 raise MalformedError("is no bundle: found no ustar header", where=str(path), remedy=remedy)
-            for name, data in read_members(file, where=str(path), most=MAX_ARCHIVE):
+            for name, chunks in stream_members(file, where=str(path), most=MAX_ARCHIVE):
                 if _is_part(name) is None:
                     raise MalformedError(f"{name} is no part of a bundle", where=str(path))
-                write_member(into, name, data)
+                write_member(into, name, chunks)
                 names.append(name)
         _check_whole(names, str(path))
         yield into

@@ -10,15 +10,17 @@ results.json (every number of the report is read from it), report.md, report.htm
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, cast
 
 import sealkit
-from sealkit.files import create_file, open_folder, read_if_there, sync_folder, to_type
+from sealkit.files import create_in_chunks, open_folder, read_in_chunks, sync_folder, to_type
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
@@ -27,9 +29,9 @@ from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.analyse import analysis_of
-from sealkit.publish.bundle import make_bundle
+from sealkit.publish.bundle import Bundle, make_bundle
 from sealkit.publish.markdown import markdown
-from sealkit.publish.methods import Course, course_of, methods
+from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
 from sealkit.publish.page import page
 from sealkit.publish.review import Review, review
@@ -37,23 +39,25 @@ from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.verify.study import Study
 from sealkit.verify.under_pin import VerifierState
 from sealkit.wire.canon import decode_value, encode_value
-from sealkit.wire.chain import Analysed, Entry, JournalHead
-from sealkit.wire.digest import digest_bytes, short
-from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
+from sealkit.wire.chain import Analysed, JournalHead
+from sealkit.wire.digest import PREFIX, digest_bytes, short
+from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError, UntrustedError
 from sealkit.wire.records import Json
 
 EDITION: Final = "sealkit/edition/v1"
+BUNDLE: Final = "bundle.tar"
 MAX_RESULTS: Final = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """An edition in memory: its name, its files, and what decided whether it may be written."""
+    """An edition: its name, its files, its bundle to be written, and what decided whether it may be written."""
 
     name: str
     plan: str
     pin: str
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes]  # all but the bundle
+    bundle: Bundle
     claims: tuple[ClaimRuling, ...]
     gates: tuple[GateRuling, ...]
     head: JournalHead
@@ -64,6 +68,10 @@ class Edition:
     def may_be_published(self) -> bool:
         """Whether every gate of the plan is open."""
         return all_open(self.gates)
+
+    def digests(self) -> dict[str, str]:
+        """The digest of every file, the bundle too, by its name."""
+        return {name: digest_bytes(data) for name, data in self.files.items()} | {BUNDLE: self.bundle.digest}
 
 
 def build_edition(study: Study, *, step: Callable[[int], None]) -> Edition:
@@ -78,22 +86,21 @@ def edition_of(study: Study, found: Review) -> Edition:
     The sealed world makes every scenario again: `UntrustedError` if one is another.
     """
     history = study.sealed.history()
-    entries: list[tuple[Entry, JournalHead]] = []
+    so_far, course, head, analyses = Course(), Course(), history.head, 0
     for entry in history.entries():
-        entries.append((entry, history.head))
-    made = [place for place, (entry, _) in enumerate(entries) if isinstance(entry.event, Analysed)]
-    if not made:
+        so_far.see(entry)
+        if isinstance(entry.event, Analysed):
+            course, head, analyses = copy.deepcopy(so_far), history.head, analyses + 1
+    if not analyses:
         path = study.sealed.path
         raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=to_type("analyse", path))
-    head = entries[made[-1]][1]
-    course = course_of(entry for entry, _ in entries[: made[-1] + 1])
     if found.changed_since:
         path = study.sealed.path
         what = "an amendment or a withdrawal came after the last analysis"
         raise OutOfOrderError(what, where=str(path), remedy=to_type("analyse", path))
     study.check_scenarios()
     analysis = analysis_of(study, found)
-    return _edition(study, found, analysis, course, head, len(made))
+    return _edition(study, found, analysis, course, head, analyses)
 
 
 def _edition(
@@ -120,7 +127,7 @@ def _edition(
         "after_amendments": dict(after.record),
         "withdrawn": dict(found.withdrawn),
         "methods": methods(spec, sealed.seal, sealed.pin, course),
-        "study": _study(study, found, course, head, results) | {"bundle": digest_bytes(bundle)},
+        "study": _study(study, found, course, head, results) | {"bundle": bundle.digest},
         "does_not_prove": list(not_proved(spec.evidence)),
     }
     line = encode_value(document)
@@ -130,10 +137,9 @@ def _edition(
         "results.json": line + b"\n",
         "report.md": markdown(written).encode(),
         "report.html": page(written).encode(),
-        "bundle.tar": bundle,
     }
     recorded = found.published.get(name) == digest_bytes(files["results.json"])
-    return Edition(name, spec.id, sealed.pin, files, claims, gates, head, results, recorded)
+    return Edition(name, spec.id, sealed.pin, files, bundle, claims, gates, head, results, recorded)
 
 
 def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, after: Amended) -> Evidence:
@@ -225,8 +231,8 @@ def write_edition(edition: Edition, publications: Path) -> bool:
     if os.path.lexists(folder):
         return _complete(edition, folder, publications)
     making.mkdir()
-    for name, data in edition.files.items():
-        create_file(making / name, data)
+    for name in edition.digests():
+        _write(edition, making, name)
     try:
         os.rename(making, folder)
     except OSError as error:
@@ -250,18 +256,35 @@ def _remove(making: Path) -> None:
 def _complete(edition: Edition, folder: Path, publications: Path) -> bool:
     """Compare what is there; whether something was lacking, which is there now."""
     lacking = []
-    for name, data in edition.files.items():
+    for name, due in edition.digests().items():
         path = folder / name
-        there = read_if_there(path, inside=publications, limit=MAX_ARCHIVE * 2)
+        there = digest_of_file(path, inside=publications)
         if there is None:
-            lacking.append((path, data))
-        elif there != data:
-            found, now = short(digest_bytes(there)), short(digest_bytes(data))
+            lacking.append(name)
+        elif there != due:
             raise UntrustedError(
-                f"differs from the edition built now ({found} there, {now} now)",
+                f"differs from the edition built now ({short(there)} there, {short(due)} now)",
                 where=str(path),
                 remedy="it was edited, or built by another sealkit; move it away to build it again",
             )
-    for path, data in lacking:
-        create_file(path, data)
+    for name in lacking:
+        _write(edition, folder, name)
     return bool(lacking)
+
+
+def _write(edition: Edition, folder: Path, name: str) -> None:
+    create_in_chunks(folder / name, edition.bundle.chunks() if name == BUNDLE else (edition.files[name],))
+
+
+def digest_of_file(path: Path, *, inside: Path) -> str | None:
+    """The digest of the bytes of a regular file, which are not held in memory; None if there is none."""
+    hashed, left = sha256(), 2 * MAX_ARCHIVE
+    try:
+        for chunk in read_in_chunks(path, inside=inside):
+            hashed.update(chunk)
+            left -= len(chunk)
+            if left < 0:
+                raise MalformedError(f"more than {2 * MAX_ARCHIVE} bytes", where=str(path))
+    except FileNotFoundError:
+        return None
+    return PREFIX + hashed.hexdigest()

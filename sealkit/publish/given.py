@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sealkit.files import kind_of_file, to_type
-from sealkit.publish.released import BUNDLE, RESULTS
+from sealkit.publish.edition import BUNDLE
+from sealkit.publish.released import RESULTS
 from sealkit.wire.errors import UsageError
 
 Given: TypeAlias = Literal["study", "plan", "edition", "bundle"]

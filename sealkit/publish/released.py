@@ -17,12 +17,11 @@ import jinja2
 
 import sealkit
 from sealkit.files import read_file_safely
-from sealkit.publish.edition import EDITION, MAX_RESULTS, Edition
+from sealkit.publish.edition import BUNDLE, EDITION, MAX_RESULTS, Edition, digest_of_file
 from sealkit.publish.markdown import markdown
 from sealkit.publish.page import page
 from sealkit.publish.parts import Row, part_of
 from sealkit.publish.review import Review
-from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.seal.history import Anchor
 from sealkit.wire.canon import decode_value, digest_json
 from sealkit.wire.chain import parse_head
@@ -30,7 +29,6 @@ from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
 
 RESULTS: Final = "results.json"
-BUNDLE: Final = "bundle.tar"
 _MAX_REPORT: Final = 2 * MAX_RESULTS
 
 
@@ -77,10 +75,12 @@ def open_released(folder: Path) -> Released:
         raise UntrustedError(
             f"calls itself {str(document.get('edition'))[:80]!a}", where=where, remedy="name its folder so"
         )
-    bundle = read_file_safely(folder / BUNDLE, inside=folder, limit=MAX_ARCHIVE * 2)
+    bundle = digest_of_file(folder / BUNDLE, inside=folder)
+    if bundle is None:
+        raise UntrustedError("there is no such file", where=str(folder / BUNDLE), remedy="fetch the whole edition")
     quoted = str(part_of(document, "study").get("bundle"))
-    if digest_bytes(bundle) != quoted:
-        what = f"has digest {short(digest_bytes(bundle))}, but results.json quotes {short(quoted)[:12]!a}"
+    if bundle != quoted:
+        what = f"has digest {short(bundle)}, but results.json quotes {short(quoted)[:12]!a}"
         raise UntrustedError(what, where=str(folder / BUNDLE), remedy="one of them was edited")
     return Released(folder, document, results, tuple(_check_reports(folder, document)))
 
@@ -119,11 +119,11 @@ def check_released(released: Released, found: Review) -> None:
 
 def check_rebuilt(released: Released, edition: Edition) -> None:
     """Raise `UntrustedError`, naming the file, unless the edition built again from the bundle is that in the folder."""
-    for name, data in edition.files.items():
-        there = read_file_safely(released.folder / name, inside=released.folder, limit=MAX_ARCHIVE * 2)
-        if there != data:
-            found, now = short(digest_bytes(there)), short(digest_bytes(data))
-            what = f"is {found}, but built again from the bundle it is {now}"
+    for name, due in edition.digests().items():
+        there = digest_of_file(released.folder / name, inside=released.folder)
+        if there != due:
+            found = "gone" if there is None else short(there)
+            what = f"is {found}, but built again from the bundle it is {short(due)}"
             raise UntrustedError(
                 what, where=str(released.folder / name), remedy="it was edited, or made by another sealkit"
             )

@@ -18,7 +18,7 @@ of order; modes, owners and times; anything cut, padded or appended; more or lar
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from itertools import groupby
@@ -32,6 +32,7 @@ from sealkit.wire.digest import PREFIX, digest_bytes, short
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError
 
 BLOCK = 512
+CHUNK = 1 << 20
 MAX_MEMBERS = 20_000
 _MAGIC = b"ustar\00000"
 MAX_ARCHIVE = 256 * 1024 * 1024
@@ -132,7 +133,7 @@ def unpack(path: Path, into: Path, closure: Closure, plan: TreeEntry, *, inside:
         due = contents(closure, plan)
         for name, data in read_members(file, where=str(path)):
             _check_member(name, data, due, str(path))  # again: the file may have changed since
-            write_member(into, name, data)
+            write_member(into, name, (data,))
 
 
 def is_archive(begins: bytes) -> bool:
@@ -142,6 +143,11 @@ def is_archive(begins: bytes) -> bool:
 
 def read_members(file: Source, *, where: str, most: int = MAX_FILE) -> Iterator[tuple[str, bytes]]:
     """Each member's path and bytes, at most `most` of them a member, from an archive that may be anything."""
+    return ((path, b"".join(chunks)) for path, chunks in stream_members(file, where=where, most=most))
+
+
+def stream_members(file: Source, *, where: str, most: int) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """The same in chunks, so that no member is held in memory. All sizes are checked before any byte is passed on."""
     previous, seen, total = "", set[str](), 0
     while True:
         block = _exactly(file, BLOCK, where)
@@ -158,10 +164,12 @@ def read_members(file: Source, *, where: str, most: int = MAX_FILE) -> Iterator[
         seen.add(path.casefold())
         if len(seen) > MAX_MEMBERS or total > MAX_ARCHIVE:
             raise MalformedError(f"more than {MAX_MEMBERS} files or {MAX_ARCHIVE} bytes", where=where)
-        data = _exactly(file, size, where)
+        chunks = _chunks(file, size, where)
+        yield path, chunks
+        for _ in chunks:  # what nobody wanted
+            pass
         if any(_exactly(file, -size % BLOCK, where)):
             raise MalformedError(f"{path} is padded with other bytes than zeros", where=where)
-        yield path, data
     if _exactly(file, BLOCK, where) != bytes(BLOCK) or file.read(1):
         raise MalformedError("bytes after the end of the archive", where=where)
 
@@ -227,6 +235,13 @@ def _parse(block: bytes, where: str, most: int) -> tuple[str, int]:
     return path, size
 
 
+def _chunks(file: Source, size: int, where: str) -> Iterator[bytes]:
+    while size:
+        chunk = _exactly(file, min(size, CHUNK), where)
+        size -= len(chunk)
+        yield chunk
+
+
 def _exactly(file: Source, size: int, where: str) -> bytes:
     data = file.read(size)
     if len(data) != size:
@@ -234,7 +249,7 @@ def _exactly(file: Source, size: int, where: str) -> bytes:
     return data
 
 
-def write_member(into: Path, name: str, data: bytes) -> None:
+def write_member(into: Path, name: str, chunks: Iterable[bytes]) -> None:
     """Write one file below `into`, through folders that are no links, where nothing was."""
     *folders, last = name.split("/")
     descriptor = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -247,7 +262,7 @@ def write_member(into: Path, name: str, data: bytes) -> None:
             descriptor = below
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(last, flags, 0o644, dir_fd=descriptor), "wb") as file:
-            file.write(data)
+            file.writelines(chunks)
     finally:
         os.close(descriptor)
 

@@ -154,7 +154,7 @@ def _move_aside(log: AppendLog, folder: Folder, offset: int, tail: bytes) -> Non
     with folder.below(TORN) as torn:
         kept = torn.read(name, limit=_MOST_TORN)
         if kept is None:
-            torn.create(name, tail)
+            torn.create(name, (tail,))
         elif kept != tail:  # the same bytes are there if a repair was cut off before the next line
             raise UntrustedError("holds other bytes than its name says", where=str(torn.path / name), remedy=TAMPERED)
     log.cut(offset)
