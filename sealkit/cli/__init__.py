@@ -22,6 +22,7 @@ COMMANDS = {
     "seal": "commit to a plan and everything it depends on",
     "run": "run the slots of a sealed plan, or go on where a run stopped",
     "import": "take the episodes of an arm from the log of another tool",
+    "merge": "take the shards of a run over into its journal, after checking them",
     "verify": "check a study's bytes and evidence, trusting nothing in its folder",
     "amend": "record a change after the seal, and what it does to claims",
     "status": "say where a study stands and what to type next",

@@ -11,10 +11,11 @@ from sealkit.agents.models.endpoint import read_endpoints
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, json_option, plan_argument, print_json
 from sealkit.files import to_type
-from sealkit.plan.slots import Stage, slot_count
+from sealkit.plan.slots import Stage
 from sealkit.run.bench import open_bench
 from sealkit.run.calling import Models
 from sealkit.run.run import RunReport, run_stage
+from sealkit.run.shares import parse_share
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
 
@@ -37,11 +38,20 @@ concurrency_option = click.option(
 @click.command("run")
 @plan_argument
 @click.option("--smoke", is_flag=True, help="Run the plan's smoke slots: journaled, never analysed.")
+@click.option("--shard", metavar="i/n", help="Run one of n shares of the blocks, in a folder and journal of its own.")
 @jobs_option
 @endpoint_option
 @concurrency_option
 @json_option
-def command(plan: Path, smoke: bool, jobs: int, endpoints: tuple[str, ...], concurrency: int, as_json: bool) -> None:
+def command(
+    plan: Path,
+    smoke: bool,
+    shard: str | None,
+    jobs: int,
+    endpoints: tuple[str, ...],
+    concurrency: int,
+    as_json: bool,
+) -> None:
     """Run every slot of a sealed plan that has no episode yet.
 
     \b
@@ -49,24 +59,37 @@ def command(plan: Path, smoke: bool, jobs: int, endpoints: tuple[str, ...], conc
       sealkit run plans/v1.yaml --smoke
       sealkit run plans/dry-run.yaml --jobs 4
       sealkit run plans/v1.yaml --endpoint http://127.0.0.1:8000/v1 --concurrency 64
+      sealkit run plans/v1.yaml --shard 2/3
 
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
     on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent
     budget or five errors in a row pause it. Progress shows counts, never outcomes.
     """
-    report = go(plan, "smoke" if smoke else "confirmatory", jobs, endpoints, concurrency)
-    tell(report, as_json, next_step=f"{to_type('verify', plan)} && {to_type('analyse', plan)}")
+    if smoke and shard is not None:
+        raise UsageError("a smoke run has no shards", where="--shard", remedy="leave one of --smoke and --shard out")
+    share = None if shard is None else parse_share(shard)
+    report = go(plan, "smoke" if smoke else "confirmatory", jobs, endpoints, concurrency, share=share)
+    after = f"{to_type('verify', plan)} && {to_type('analyse', plan)}"
+    tell(report, as_json, next_step=after if share is None else f"{to_type('merge', plan)}, when every shard is closed")
 
 
-def go(plan: Path, stage: Stage, jobs: int, endpoints: tuple[str, ...], concurrency: int) -> RunReport:
-    """Run one stage, with progress on a terminal."""
-    bench = open_bench(plan, stage)
+def go(
+    plan: Path,
+    stage: Stage,
+    jobs: int,
+    endpoints: tuple[str, ...],
+    concurrency: int,
+    *,
+    share: tuple[int, int] | None = None,
+) -> RunReport:
+    """Run one stage, or a share of it, with progress on a terminal."""
+    bench = open_bench(plan, stage, share=share)
     models = None
     if bench.roles:
         models = Models(read_endpoints(endpoints, roles=bench.roles, environ=os.environ), concurrency)
     elif endpoints:
         raise UsageError(f"no arm of the {stage} stage asks a model", where="--endpoint", remedy="leave it out")
-    total = slot_count(bench.plan.spec, stage)
+    total = bench.begin().slots
     progress = Progress(f"{stage} slots", total)
     try:
         return run_stage(bench, jobs=min(jobs, max(1, total // 4)), now=now, watch=progress, models=models)

@@ -23,6 +23,7 @@ from sealkit.wire.chain import (
     Failed,
     Imported,
     Looked,
+    Merged,
     Opened,
     Paused,
     Recovered,
@@ -59,6 +60,8 @@ class Course:
     imported: list[Imported] = field(default_factory=list)
     torn: int = 0
     behind: int = 0
+    shards: set[int] = field(default_factory=set)
+    shared_among: int = 0
 
     def see(self, entry: Entry) -> None:
         """Take one entry into account."""
@@ -84,6 +87,9 @@ class Course:
             self.torn += 1
         elif isinstance(event, Recovered):
             self.behind += 1
+        elif isinstance(event, Merged):
+            self.shards.add(event.shard)
+            self.shared_among = event.of
 
     def _see_run(self, entry: Entry, event: Opened | Attempted | EpisodeKept | Failed | Paused) -> None:
         if isinstance(event, Opened):
@@ -92,7 +98,9 @@ class Course:
         elif isinstance(event, Paused):
             self.pauses[event.reason] += 1
         else:
-            self.first_time, self.last_time = self.first_time or entry.time, entry.time
+            # Shards, taken over one after another, have run side by side.
+            self.first_time = min(self.first_time or entry.time, entry.time)
+            self.last_time = max(self.last_time, entry.time)
             if isinstance(event, Attempted):
                 self.attempts += 1
                 self.first_attempt = entry.seq if self.first_attempt is None else self.first_attempt
@@ -141,6 +149,11 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
     parts += [f"{failed} ended without one ({listed(course.endings)})"] if failed else []
     parts += [f"{abandoned} {were(abandoned)} abandoned"] if abandoned else []
     yield f"Of {many(course.attempts, 'attempt')}, {', '.join(parts)}."
+    if course.shards:
+        yield (
+            f"It was shared among {many(course.shared_among, 'shard')} by whole blocks, each with a journal of its "
+            f"own, of which {len(course.shards)} {were(len(course.shards))} merged into this one."
+        )
     if course.opened > 1:
         yield f"The run was opened {course.opened} times."
     if course.pauses:

@@ -24,6 +24,7 @@ from sealkit.seal.heads import quoted_heads
 from sealkit.seal.history import Anchor, History, spell_slot
 from sealkit.seal.piloted import Piloted, check_pilot
 from sealkit.seal.sealed import SealedPlan, find_drift
+from sealkit.verify.shards import check_shards
 from sealkit.verify.study import Checked, Study
 from sealkit.verify.tally import CallTally
 from sealkit.wire.canon import decode_value
@@ -183,7 +184,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         smoke=watching.smoke,
         closed=stage.closed,
         anchors=history.anchored,
-        notes=(*_notes(study, history.clock_went_back), *unmeasured),
+        notes=(*_notes(study, history.clock_went_back), *unmeasured, *check_shards(study.sealed, history)),
         recorded=watching.recorded,
         analysed=watching.analysed,
         changed_since=watching.changed_since,

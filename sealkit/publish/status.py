@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sealkit.files import to_type
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
-from sealkit.run.progress import begin, begin_sealed
+from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
 from sealkit.seal.commitment import amendment_name
-from sealkit.seal.history import open_history
+from sealkit.seal.history import History, open_history
 from sealkit.seal.journal import JOURNAL
-from sealkit.seal.sealed import beside, find_drift, open_seal, receipts_folder, study_of
+from sealkit.seal.sealed import SealedPlan, beside, find_drift, open_seal, receipts_folder, study_of
+from sealkit.seal.shards import Shard, find_shards
 from sealkit.wire.chain import Amended, Analysed, Withdrawn
 from sealkit.wire.digest import short
 
@@ -50,6 +52,8 @@ def status_of(path: Path, plan: Plan) -> Standing:
         f"head {plan.spec.id} {history.head}",
     ]
     facts += [f"{amendment_name(one.number)} {one.made_at}, {one.phase}: {one.reason}" for one in sealed.amendments]
+    shards = find_shards(sealed)
+    facts += _shard_facts(sealed, shards, history)
     drift = find_drift(sealed)
     if drift:
         facts.append(f"the working tree has drifted from the seal: {drift[0]}{' …' if drift[1:] else ''}")
@@ -58,8 +62,28 @@ def status_of(path: Path, plan: Plan) -> Standing:
         return Standing(plan.spec.id, "analysed", tuple(facts), to_type("verify", sealed.receipts, "--replay"))
     if stage.closed:
         return Standing(plan.spec.id, "run", tuple(facts), to_type("analyse", path))
-    state = "being run" if stage.episodes else "sealed"
+    state = "being run" if stage.episodes or shards else "sealed"
+    if not stage.merged and any(shard.sharded.pin == sealed.latest.pin for shard in shards):
+        return Standing(plan.spec.id, state, tuple(facts), f"{to_type('merge', path)}, when every shard is closed")
     return Standing(plan.spec.id, state, tuple(facts), to_type("run", path))
+
+
+def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> Iterator[str]:
+    """A line for each shard in the folder: how far it is, and whether it was merged."""
+    merged = {(one.shard, one.of) for one in main.taken.merged} if main.taken is not None else set()
+    for shard in shards:
+        said = shard.sharded
+        if (said.shard, said.of) in merged:
+            yield f"{shard.name}: merged"
+        elif said.pin != sealed.latest.pin:
+            yield f"{shard.name}: under an earlier pin, not merged; its episodes are in no count"
+        else:
+            state = follow_all(begin_shard(sealed.plan.spec, said.shard, said.of), shard.history().entries())
+            ends = "closed, not merged" if state.closed else "not closed"
+            yield (
+                f"{shard.name}: {state.episodes} of {state.slots} slots have their episode, "
+                f"{sum(state.abandoned.values())} attempts abandoned, {ends}"
+            )
 
 
 def _pilot_facts(path: Path, plan: Plan) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 import sealkit
-from sealkit.files import read_if_there
+from sealkit.files import read_if_there, to_type
 from sealkit.plan.actors import ReferenceWorld, roles_of
 from sealkit.plan.assignment import assignment_line
 from sealkit.plan.describe import parts_of_later_engines
@@ -22,15 +22,18 @@ from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.slots import Stage, grid, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.run.external import Command, open_command
+from sealkit.run.order import drawn_slots
 from sealkit.run.play import Playing, answered, nobody, play_arm
-from sealkit.run.progress import Standing, begin, begin_sealed
+from sealkit.run.progress import Standing, begin, begin_sealed, begin_shard
+from sealkit.run.shares import drawn_share
 from sealkit.seal.closure import environment, make_closure
 from sealkit.seal.history import History, open_history
 from sealkit.seal.journal import Journal, exclusive
 from sealkit.seal.recovery import begin_or_recover, recover
 from sealkit.seal.sealed import SealedPlan, check_no_drift, declared, open_seal, receipts_folder, study_of
+from sealkit.seal.shards import check_none_waits, find_shards, read_sharded, shard_folder
 from sealkit.wire.canon import digest_record, encode_record
-from sealkit.wire.chain import Opened, Slot
+from sealkit.wire.chain import Attempted, Opened, Sharded, Slot
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.records import Trusted
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
@@ -54,6 +57,7 @@ class Bench:
     sealed: SealedPlan | None
     world: LoadedWorld | Command | None
     scenario_line: Callable[[Slot], bytes]
+    share: tuple[int, int] | None = None  # this shard, of so many
 
     def trusted(self, slot: Slot) -> Trusted:
         """What a verifier may rely on for an episode of this slot."""
@@ -83,15 +87,25 @@ class Bench:
 
     def history(self) -> History:
         """The stage's journal and episodes, to be read and checked."""
-        if self.sealed is not None:
+        if self.sealed is not None and self.share is None:
             return self.sealed.history()
+        if self.share is not None:
+            return open_history(self.folder, inside=self.study, first=read_sharded(self.folder, study=self.study))
         return open_history(self.folder, inside=self.study, first=None)
 
     def begin(self) -> Standing:
         """Where the stage stands before its first entry."""
+        if self.share is not None:
+            return begin_shard(self.plan.spec, *self.share)
         if self.sealed is not None:
             return begin_sealed(self.sealed.pins, self.stage)
         return begin(self.plan.spec, self.stage)
+
+    def drawn(self) -> Iterator[Slot]:
+        """The slots that are to be run here, in drawn order."""
+        if self.share is not None:
+            return drawn_share(self.plan.spec, *self.share)
+        return drawn_slots(self.plan.spec, self.stage)
 
     def opened(self) -> Opened:
         """The entry that says that a run begins or goes on here."""
@@ -101,6 +115,10 @@ class Bench:
     @contextmanager
     def writing(self, now: datetime) -> Iterator[Journal]:
         """The stage's journal, recovered from a crash if need be; nobody else writes it meanwhile."""
+        if self.share is not None:
+            with self._writing_shard(now) as journal:
+                yield journal
+            return
         if self.stage == "pilot":
             self.folder.mkdir(parents=True, exist_ok=True)
         with exclusive(self.folder, inside=self.study):
@@ -111,14 +129,58 @@ class Bench:
                 recover(self.folder, inside=self.study, now=now)
                 yield Journal.open(self.folder, inside=self.study)
 
+    @contextmanager
+    def _writing_shard(self, now: datetime) -> Iterator[Journal]:
+        """The shard's own journal, bound to the main one, which nobody but other shards of this run has open."""
+        assert self.sealed is not None and self.share is not None
+        with exclusive(self.sealed.receipts, inside=self.study, shared=True):
+            due = _sharded(self.sealed, *self.share)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with exclusive(self.folder, inside=self.study):
+                yield begin_or_recover(self.folder, due, inside=self.study, now=now)
 
-def open_bench(plan_path: Path, stage: Stage, *, runs: bool = True) -> Bench:
-    """The bench of `stage`, everything checked that a run rests on; without `runs` no world is loaded.
+    def check_may_run(self, state: Standing) -> None:
+        """`OutOfOrderError` if shards of this stage wait to be merged: their slots would be run twice."""
+        if self.sealed is not None and self.share is None and self.stage == "confirmatory" and not state.merged:
+            check_none_waits(self.sealed, before="the main run goes on")
+
+
+def _sharded(sealed: SealedPlan, shard: int, of: int) -> Sharded:
+    """The entry that begins a shard's journal, or has begun it; `OutOfOrderError` if it cannot be run here now."""
+    history, run = sealed.history(), False
+    for entry in history.entries():
+        event = entry.event
+        run = run or (isinstance(event, Attempted) and event.stage == "confirmatory" and entry.shard is None)
+    assert history.taken is not None
+    if run or history.taken.merged:
+        what = "the shards are merged" if history.taken.merged else "the confirmatory run has begun without shards"
+        raise OutOfOrderError(what, where=str(sealed.receipts), remedy=to_type("run", sealed.path))
+    for one in find_shards(sealed):
+        where, begun = str(one.folder), one.sharded
+        if begun.pin != sealed.latest.pin:
+            if (begun.shard, begun.of) == (shard, of):
+                what = "it was begun under an earlier pin than the one in force"
+                raise OutOfOrderError(what, where=where, remedy="move it out of shards/, or share the run another way")
+        elif begun.of != of:
+            what = f"the run is shared among {begun.of}, not {of}"
+            raise OutOfOrderError(what, where=where, remedy=f"--shard i/{begun.of}")
+        elif begun.shard == shard:
+            history.taken.met(begun.after, f"{where} entry 0")
+            return begun
+    return Sharded(
+        plan=sealed.plan.spec.id, seal=sealed.pin, pin=sealed.latest.pin, shard=shard, of=of, after=str(history.head)
+    )
+
+
+def open_bench(plan_path: Path, stage: Stage, *, share: tuple[int, int] | None = None, runs: bool = True) -> Bench:
+    """The bench of `stage`, or of a share of the confirmatory stage, everything checked that a run rests on.
+
+    Without `runs` no world is loaded.
 
     `UsageError` if the plan has no such stage, or uses a part that this sealkit cannot run; for a sealed stage
     `OutOfOrderError` without a seal and `UntrustedError` with a broken one or on drift.
     """
-    bench = _pilot_bench(plan_path, runs) if stage == "pilot" else _sealed_bench(plan_path, stage, runs)
+    bench = _pilot_bench(plan_path, runs) if stage == "pilot" else _sealed_bench(plan_path, stage, share, runs)
     later = parts_of_later_engines(bench.plan)
     if later:
         what = "\n  ".join(later)
@@ -126,15 +188,18 @@ def open_bench(plan_path: Path, stage: Stage, *, runs: bool = True) -> Bench:
     return bench
 
 
-def _sealed_bench(plan_path: Path, stage: Stage, runs: bool) -> Bench:
+def _sealed_bench(plan_path: Path, stage: Stage, share: tuple[int, int] | None, runs: bool) -> Bench:
     sealed = open_seal(plan_path)
     _check_stage(sealed.plan, stage)
+    if share is not None and (stage != "confirmatory" or next(drawn_share(sealed.plan.spec, *share), None) is None):
+        what = f"shard {share[0]} of {share[1]} has no slot: only whole blocks of the confirmatory stage are shared"
+        raise UsageError(what, where="--shard", remedy="take fewer shards")
     check_no_drift(sealed)
     return Bench(
         plan_path=plan_path, study=sealed.study, plan=sealed.plan, stage=stage, pin=sealed.latest.pin,
-        judge=sealed.judge, folder=sealed.receipts, sealed=sealed,
-        world=_world(sealed.study, sealed.plan) if runs else None,
-        scenario_line=lambda slot: sealed.trusted(slot).scenario,
+        judge=sealed.judge, folder=sealed.receipts if share is None else shard_folder(sealed.receipts, *share),
+        sealed=sealed, world=_world(sealed.study, sealed.plan) if runs else None,
+        scenario_line=lambda slot: sealed.trusted(slot).scenario, share=share,
     )  # fmt: skip
 
 

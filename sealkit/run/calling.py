@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sealkit.agents.models.blobs import Blobs
-from sealkit.agents.models.budget import Spent
+from sealkit.agents.models.budget import Budget, Spent
 from sealkit.agents.models.endpoint import Endpoint
 from sealkit.agents.models.errors import PauseError, ProviderError
 from sealkit.agents.models.exchange import PATIENCE, Patience
-from sealkit.agents.models.gateway import Gateway, Line, budget_of
+from sealkit.agents.models.gateway import Gateway, Line
 from sealkit.agents.turns import Ask, Reply
 from sealkit.plan.actors import CommandArm
 from sealkit.run.bench import Bench
@@ -43,10 +43,10 @@ class Models:
 
 
 @contextmanager
-def calling(bench: Bench, models: Models, spent: Spent, blobs: Blobs) -> Iterator[Calling]:
-    """An executor whose attempts ask models, after `spent` was used already."""
+def calling(bench: Bench, models: Models, budget: Budget, blobs: Blobs) -> Iterator[Calling]:
+    """An executor whose attempts ask models within `budget`."""
     given = {
-        "endpoints": models.endpoints, "budget": budget_of(bench.plan.spec, spent), "blobs": blobs,
+        "endpoints": models.endpoints, "budget": budget, "blobs": blobs,
         "patience": models.patience, "width": models.concurrency,
     }  # fmt: skip
     if bench.sealed is not None:

@@ -15,7 +15,13 @@ from sealkit.world.draws import Draws
 
 def drawn_slots(spec: Spec, stage: Stage) -> Iterator[Slot]:
     """Every slot of `stage`, block by block, in the order in which it is run."""
+    for block in drawn_blocks(spec, stage):
+        yield from block
+
+
+def drawn_blocks(spec: Spec, stage: Stage) -> Iterator[tuple[Slot, ...]]:
+    """Every block of `stage`, in the order in which it is run, with its slots in theirs."""
     draws = Draws("order", spec.id, stage)
     for block in draws.split("blocks").shuffled(tuple(blocks(spec, stage))):
         key = [block[0][name] for name in spec.sample.block_by]
-        yield from draws.split("arms", *key).shuffled(block)
+        yield tuple(draws.split("arms", *key).shuffled(block))

@@ -5,6 +5,9 @@
 Everything is re-derived from the entries, so a run that was killed knows as much as one that was not. An amendment's
 entry changes what is left: the slots are those of its plan; blocks that it supersedes are run again; a smoke run
 begins anew; slots that were given up are tried again, unless somebody has looked at outcomes.
+
+A shard stands where its own journal says, on its share of the slots alone. A main journal that takes a shard over
+holds its entries to that share, and to the counts that the shard was closed with.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ from dataclasses import dataclass, field
 
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import Stage, grid, slot_count, slots
+from sealkit.run.shares import Share, share_numbers
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Paused
+from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
 
@@ -69,6 +73,16 @@ class Standing:
     closed: bool = False
     in_a_row: list[int] = field(default_factory=list)  # slots of the failures since the last episode
     amendments: Sequence[Pinned] = ()
+    spec: Spec | None = None
+    share: Share | None = None  # of a shard's own journal
+    taking: Share | None = None  # of the shard that a main journal takes over
+    merged: bool = False
+    shards_closed: int = 0  # of those taken over
+
+    @property
+    def slots(self) -> int:
+        """How many slots there are to run: those of the plan, or of the share."""
+        return self.index.count if self.share is None else self.share.slots
 
     @property
     def episodes(self) -> int:
@@ -87,6 +101,10 @@ class Standing:
             if self.closed:
                 raise _refuse(entry, "an attempt or its outcome after the run was closed")
             number = self.index(event.slot, where=_place(entry))
+            share = self._share_of(entry)
+            if share is not None and share.numbers[number] != share.shard:
+                what = f"slot {event.slot} is in the share of shard {share.numbers[number]}, not {share.shard}"
+                raise _refuse(entry, what)
             if isinstance(event, Attempted):
                 self._follow_attempt(entry, event, number)
             else:
@@ -97,12 +115,28 @@ class Standing:
             self._forgive(event)
         elif isinstance(event, Amended):
             self._amend(entry, event)
+        elif isinstance(event, Merged) and self.stage == "confirmatory":
+            self.take(event)
+
+    def _share_of(self, entry: Entry) -> Share | None:
+        if entry.shard is not None and self.taking is None:
+            raise _refuse(entry, f"an entry of shard {entry.shard}, which was not taken over")
+        return self.share if entry.shard is None else self.taking
+
+    def take(self, event: Merged) -> None:
+        """From here on entries are those of a shard, whose failures in a row begin anew."""
+        assert self.spec is not None
+        numbers = self.taking.numbers if self.taking is not None else share_numbers(self.spec, self.index, event.of)
+        self.taking = Share(event.shard, event.of, numbers, sum(self.abandoned.values()))
+        self.merged = True
+        self.in_a_row.clear()
 
     def _amend(self, entry: Entry, event: Amended) -> None:
         """From here on slots are those of the amended plan, and what it supersedes has no episode."""
         if not 0 < event.number <= len(self.amendments):
             raise _refuse(entry, f"there is no amendment {event.number}")
         pinned = self.amendments[event.number - 1]
+        self.spec, self.taking, self.shards_closed = pinned.plan.spec, None, 0
         before, self.index = self.index, SlotIndex(pinned.plan.spec, self.stage)
         kept, tried, failed = self.kept, self.tried, self.failed
         self.kept, self.under_way = bytearray(self.index.count), bytearray(self.index.count)
@@ -122,6 +156,12 @@ class Standing:
             self.kept[number] = kept[old]
             self.failed[number] = failed[old] if event.phase in LOOKED else 0
         self.closed = self.closed and self.episodes + self._given_up() == self.index.count
+
+    def untried(self) -> int:
+        """How many of the slots have neither an episode nor a failure that is held against them."""
+        either = bytes(kept or failed > 0 for kept, failed in zip(self.kept, self.failed, strict=True))
+        done = either.count(1) if self.share is None else self.share.count(either)
+        return self.slots - done
 
     def _given_up(self) -> int:
         return sum(not kept and failed > 0 for kept, failed in zip(self.kept, self.failed, strict=True))
@@ -151,13 +191,17 @@ class Standing:
             self.in_a_row.append(number)
 
     def _follow_end(self, entry: Entry, event: Closed) -> None:
-        slots, episodes, abandoned = self.index.count, self.episodes, sum(self.abandoned.values())
+        share, abandoned = self._share_of(entry), sum(self.abandoned.values())
+        slots, episodes = self.index.count, self.episodes
+        if share is not None:
+            slots, episodes, abandoned = share.slots, share.count(self.kept), abandoned - share.abandoned_before
         said = (event.slots, event.episodes, event.abandoned, event.missing)
         due = (slots, episodes, abandoned, slots - episodes)
         if said != due:
             words = "closed with {} slots, {} episodes, {} abandoned attempts and {} missing"
             raise _refuse(entry, f"found {words.format(*said)}, due {words.format(*due)}")
-        self.closed = True
+        self.closed = entry.shard is None
+        self.shards_closed += entry.shard is not None
 
     def _forgive(self, event: Paused) -> None:
         """A pause finalises nothing: the failures that led to it are not held against their slots."""
@@ -180,12 +224,19 @@ def begin(spec: Spec, stage: Stage, amendments: Sequence[Pinned] = ()) -> Standi
     index = SlotIndex(spec, stage)
     nothing = bytearray(index.count)
     zeros = _zeros(index.count)
-    return Standing(index, stage, nothing, nothing[:], zeros, zeros[:], amendments=amendments)
+    return Standing(index, stage, nothing, nothing[:], zeros, zeros[:], amendments=amendments, spec=spec)
 
 
 def begin_sealed(pins: Sequence[Pinned], stage: Stage) -> Standing:
     """Where `stage` of a sealed plan stands before its first entry."""
     return begin(pins[0].plan.spec, stage, pins[1:])
+
+
+def begin_shard(spec: Spec, shard: int, of: int) -> Standing:
+    """Where a shard of the confirmatory stage stands before its first entry."""
+    state = begin(spec, "confirmatory")
+    state.share = Share(shard, of, share_numbers(spec, state.index, of), 0)
+    return state
 
 
 def follow_all(state: Standing, entries: Iterable[Entry]) -> Standing:

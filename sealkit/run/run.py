@@ -15,18 +15,20 @@ from datetime import datetime
 from typing import NoReturn, Protocol
 
 from sealkit.agents.models.blobs import Blobs
-from sealkit.agents.models.budget import Spent, spent_on
+from sealkit.agents.models.budget import Budget, Limits, Spent, spent_on
+from sealkit.agents.models.gateway import limits_of
 from sealkit.plan.slots import Slot
 from sealkit.run.bench import Bench
 from sealkit.run.calling import INTERRUPTED, Models, calling
 from sealkit.run.executor import Executor, executing
 from sealkit.run.interrupt import Interrupts, interrupts
-from sealkit.run.order import drawn_slots
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending
 from sealkit.run.progress import ERRORS_IN_A_ROW, Standing
+from sealkit.run.shardcalls import share_of_limits
+from sealkit.seal.history import History
 from sealkit.seal.journal import BLOBS, CALLS, Journal
 from sealkit.wire.attempts import read_calls
-from sealkit.wire.chain import Attempted, Closed, Failed, Paused, Withheld, call_lines
+from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withheld, call_lines
 from sealkit.wire.errors import HarnessError, SealkitError, UsageError
 
 MOST_ERRORS_IN_A_ROW = 5
@@ -72,6 +74,7 @@ def run_stage(
         raise UsageError(f"no endpoint serves the model roles {', '.join(bench.roles)}", remedy="give --endpoint")
     with bench.writing(now()) as journal, interrupts() as ctrl_c:
         state, spent, withheld = _standing(bench)
+        bench.check_may_run(state)
         before = state.episodes
         watch.begin(before)
         if not state.closed:
@@ -83,9 +86,9 @@ def run_stage(
                 spent = executor.spent or spent
             with ctrl_c.held():
                 journal.append(_closed(bench, state), now=now())
-        missing = state.index.count - state.episodes
+        missing = state.slots - state.episodes
         return RunReport(
-            slots=state.index.count, episodes=state.episodes, new=state.episodes - before,
+            slots=state.slots, episodes=state.episodes, new=state.episodes - before,
             abandoned=sum(state.abandoned.values()), missing=missing, spent=spent if bench.roles else None,
         )  # fmt: skip
 
@@ -99,9 +102,24 @@ def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str]]:
         state.follow(entry)
         if isinstance(entry.event, Withheld):
             withheld.add(entry.event.digest)
-        if history.calls:
-            spent = added(spent, spent_on(read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})")))
+        spent = added(spent, _spent(history, entry))
     return state, spent, frozenset(withheld)
+
+
+def _spent(history: History, entry: Entry) -> Spent:
+    return spent_on(read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})")) if history.calls else Spent()
+
+
+def _limits(bench: Bench) -> Limits:
+    """What this run may use: the plan's budget; of a shard, its share of what the main journal has left of it."""
+    limits = limits_of(bench.plan.spec)
+    if bench.share is None or bench.sealed is None:
+        return limits
+    history, spent = bench.sealed.history(), Spent()
+    for entry, _ in history:
+        spent = added(spent, _spent(history, entry))
+    state = bench.begin()
+    return share_of_limits(limits, spent, slots=state.slots, of=state.index.count)
 
 
 def _executing(
@@ -110,7 +128,7 @@ def _executing(
     if models is None or not bench.roles:
         return executing(bench, jobs)
     blobs = Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld)
-    return calling(bench, models, spent, blobs)
+    return calling(bench, models, Budget(_limits(bench), spent), blobs)
 
 
 def added(one: Spent, other: Spent) -> Spent:
@@ -120,8 +138,8 @@ def added(one: Spent, other: Spent) -> Spent:
 
 def _closed(bench: Bench, state: Standing) -> Closed:
     return Closed(
-        stage=bench.stage, slots=state.index.count, episodes=state.episodes,
-        abandoned=sum(state.abandoned.values()), missing=state.index.count - state.episodes,
+        stage=bench.stage, slots=state.slots, episodes=state.episodes,
+        abandoned=sum(state.abandoned.values()), missing=state.slots - state.episodes,
     )  # fmt: skip
 
 
@@ -178,7 +196,7 @@ class _Run:
             raise
 
     def _left(self) -> Iterator[Slot]:
-        for slot in drawn_slots(self.bench.plan.spec, self.bench.stage):
+        for slot in self.bench.drawn():
             number = self.state.index(slot)
             if not self.state.kept[number] and self.state.failed[number] < self.attempts.max:
                 yield slot

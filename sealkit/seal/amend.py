@@ -34,6 +34,7 @@ from sealkit.seal.places import amendment_file, beside, declared, plan_entry, st
 from sealkit.seal.recovery import recover
 from sealkit.seal.seal import planned_scenarios, read_plan, seal_of_plan
 from sealkit.seal.sealed import SealedPlan, open_seal, open_seal_only
+from sealkit.seal.shards import check_none_waits
 from sealkit.seal.tree import MAX_FILE
 from sealkit.wire.canon import MAX_LINE, encode_record
 from sealkit.wire.chain import JournalHead, Phase, Slot, Withdrawn
@@ -125,6 +126,8 @@ def amending(plan_path: Path, *, now: datetime) -> Iterator[Draft]:
         for _ in history.entries():
             pass
         assert history.in_force is not None
+        if history.taken is not None and not history.taken.merged:
+            check_none_waits(sealed, before="an amendment is made")
         plan = read_plan(plan_path, study)
         _check_kept(sealed, plan)
         closure = make_closure(study, declared(plan.spec))

@@ -8,7 +8,7 @@ What is read is fixed under the lock at the start, so a run may go on meanwhile.
 passed on: its spelling, its number, the line before it, episode and calls against their digests. What only the end
 can show raises at the end: entries that HEAD counts and the journal lacks, a HEAD that does not fit, bytes
 that no entry accounts for, an anchor (a head quoted outside the folder) that was not met, an amendment without
-its entry. So a reader that stops early has checked less.
+its entry, a merge that was cut off. So a reader that stops early has checked less.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ from sealkit.wire.chain import (
     JournalHead,
     Paused,
     Sealed,
+    Sharded,
     Slot,
     call_lines,
     follow,
 )
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.merged import Taken, check_in_shard
 
 REPAIR = "a crash leaves this; `sealkit run` repairs it"
 TAMPERED = "no crash leaves this"
@@ -63,7 +65,12 @@ class History:
     """One reading of the journal in a folder; `open_history` makes one. Iterate over it once, to its end."""
 
     def __init__(
-        self, folder: Path, inside: Path, sizes: tuple[int, int, int], head: JournalHead | None, first: Sealed | None
+        self,
+        folder: Path,
+        inside: Path,
+        sizes: tuple[int, int, int],
+        head: JournalHead | None,
+        first: Sealed | Sharded | None,
     ) -> None:
         self.folder = folder
         self.anchored: tuple[Anchor, ...] = ()
@@ -76,15 +83,21 @@ class History:
         self._due = head
         self._first = first
         self._lacks_last = False
-        self.in_force: InForce | None = None if first is None else InForce(first, ())
+        self._cut_off = False
+        self.in_force: InForce | None = InForce(first, ()) if isinstance(first, Sealed) else None
+        self.taken: Taken | None = Taken(first) if isinstance(first, Sealed) else None
 
     def amended(self, due: tuple[Due, ...], *, lacks_last: bool = False) -> None:
         """Hold what is read against these amendments. Call it before iterating.
 
         `lacks_last` is for whoever completes an amendment: that the last one has no entry yet does not raise.
         """
-        if self._first is not None:
+        if isinstance(self._first, Sealed):
             self.in_force, self._lacks_last = InForce(self._first, due), lacks_last
+
+    def merging(self) -> None:
+        """For whoever completes a merge: that one was cut off does not raise. Call it before iterating."""
+        self._cut_off = True
 
     def anchor(self, anchors: Iterable[Anchor]) -> None:
         """Hold what is read against `anchors` too. Call it before iterating."""
@@ -94,16 +107,16 @@ class History:
     def __iter__(self) -> Iterator[tuple[Entry, bytes | None]]:
         """Every entry, with its episode's line if it has one."""
         with self._open(JOURNAL) as journal, self._open(EPISODES) as episodes, self._open(CALLS) as calls:
-            time, met, in_force = "", False, self.in_force
+            time, met = "", False
             for line in self._whole_lines(journal):
                 entry, self.head = follow(self.head, line, file=str(self._journal))
                 if not entry.seq:
                     self._check_first(entry)
-                if in_force is not None:
-                    in_force.follow(entry, f"{self._journal} entry {entry.seq}")
-                if entry.time < time:
-                    self.clock_went_back += (entry.seq,)
-                time = entry.time
+                self._hold(entry)
+                if entry.shard is None:  # a shard's entries keep the times of its own clock
+                    if entry.time < time:
+                        self.clock_went_back += (entry.seq,)
+                    time = entry.time
                 if self.head.count in self._anchors:
                     self._meet(self.head)
                 met = met or self.head == self._due
@@ -124,8 +137,10 @@ class History:
                     where=str(self._journal),
                     remedy="an older copy was put back",
                 )
-        if in_force is not None:
-            in_force.end(where=str(self._journal), lacking=int(self._lacks_last))
+        if self.in_force is not None:
+            self.in_force.end(where=str(self._journal), lacking=int(self._lacks_last))
+        if self.taken is not None and not self._cut_off:
+            self.taken.end(str(self._journal))
 
     def entries(self) -> Iterator[Entry]:
         """The entries alone, checked in the same way."""
@@ -181,10 +196,21 @@ class History:
     def _check_first(self, entry: Entry) -> None:
         if self._first is not None and entry.event != self._first:
             raise UntrustedError(
-                f"found {_name(entry.event)}, due sealed under pin {short(self._first.pin)}",
+                f"found {_name(entry.event)}, due {_name(self._first)}",
                 where=f"{self._journal} entry 0",
                 remedy="this journal belongs to another seal",
             )
+
+    def _hold(self, entry: Entry) -> None:
+        """Hold an entry against the pins in force and against shards: those that it takes over, or that it is of."""
+        where = f"{self._journal} entry {entry.seq}"
+        if self.in_force is not None:
+            self.in_force.follow(entry, where)
+        if isinstance(self._first, Sharded):
+            check_in_shard(entry.event, self._first, first=not entry.seq, where=where)
+        if self.taken is not None:
+            pin = self.in_force.pin if self.in_force is not None else ""
+            self.taken.follow(entry, self.head.digest, pin, where)
 
     def _meet(self, head: JournalHead) -> None:
         for anchor in self._anchors[head.count]:
@@ -244,7 +270,9 @@ class History:
             )
 
 
-def open_history(folder: Path, *, inside: Path, first: Sealed | None, anchors: Iterable[Anchor] = ()) -> History:
+def open_history(
+    folder: Path, *, inside: Path, first: Sealed | Sharded | None, anchors: Iterable[Anchor] = ()
+) -> History:
     """The journal and episodes of `folder` as they stand now, to be read and checked.
 
     `first` is what entry 0 must say; None where no seal begins the journal, as in a pilot.
@@ -255,7 +283,7 @@ def open_history(folder: Path, *, inside: Path, first: Sealed | None, anchors: I
     return history
 
 
-def history_locked(log: LockedJournal, *, inside: Path, first: Sealed | None) -> History:
+def history_locked(log: LockedJournal, *, inside: Path, first: Sealed | Sharded | None) -> History:
     """What `open_history` gives, for whoever holds the lock on the journal already."""
     sizes = (log.size(), _size(log.folder, EPISODES), _size(log.folder, CALLS))
     return History(log.folder.path, inside, sizes, log.head(), first)
@@ -276,7 +304,7 @@ def spell_slot(slot: Slot) -> str:
 
 
 def _name(event: Event) -> str:
-    pin = f" under pin {short(event.pin)}" if isinstance(event, Sealed) else ""
+    pin = f" under pin {short(event.pin)}" if isinstance(event, (Sealed, Sharded)) else ""
     return f"{event.__struct_config__.tag}{pin}"
 
 

@@ -31,6 +31,7 @@ from sealkit.seal.appendlog import AppendLog, open_log
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.chain import (
     EMPTY,
+    Entry,
     EpisodeKept,
     Event,
     Failed,
@@ -38,6 +39,7 @@ from sealkit.wire.chain import (
     Opened,
     Paused,
     Sealed,
+    Sharded,
     Slot,
     Stage,
     call_lines,
@@ -65,7 +67,7 @@ class Journal:
         self._known: JournalHead | None = None  # the head that this object has seen to end the journal
 
     @classmethod
-    def start(cls, folder: Path, first: Sealed | Opened, *, inside: Path, now: datetime) -> Journal:
+    def start(cls, folder: Path, first: Sealed | Opened | Sharded, *, inside: Path, now: datetime) -> Journal:
         """A new journal with `first` as its first entry; `OutOfOrderError` if there is one already."""
         folder.mkdir(parents=True, exist_ok=True)
         sync_folder(folder.parent)
@@ -117,6 +119,20 @@ class Journal:
             with open_log(log.folder, EPISODES, writes=True, create=True) as episodes:
                 episodes.append(line, due=before.episodes_size)
             return self.append_locked(log, before, kept, now)
+
+    def take_over(self, entry: Entry, episode: bytes | None, calls: bytes, *, shard: int) -> JournalHead:
+        """A shard's `entry`, with its time, is the last entry here, after what it tells of: calls, an episode."""
+        with self.locked() as log:
+            before = self._check_head(log)
+            _append_calls(log.folder, before, entry.event, calls)
+            if episode is not None:
+                with open_log(log.folder, EPISODES, writes=True, create=True) as episodes:
+                    episodes.append(episode, due=before.episodes_size)
+            line, after = extend(before, entry.event, entry.time, shard=shard)
+            log.append(line, due=before.size)
+            log.set_head(after)
+            self._known = after
+            return after
 
     @contextmanager
     def locked(self, *, create: bool = False) -> Iterator[LockedJournal]:
@@ -216,11 +232,14 @@ def _parse_head(raw: bytes | None, path: Path) -> JournalHead | None:
 
 
 @contextmanager
-def exclusive(folder: Path, *, inside: Path, then: str = "") -> Iterator[None]:
-    """Nobody else runs in `folder` meanwhile; `OutOfOrderError` at once if somebody does, which says to type `then`."""
+def exclusive(folder: Path, *, inside: Path, shared: bool = False, then: str = "") -> Iterator[None]:
+    """Nobody else runs in `folder` meanwhile; `OutOfOrderError` at once if somebody does, which says to type `then`.
+
+    With `shared`, others who share it may: the shards of a run, beside which nobody writes to the main journal.
+    """
     with open_folder(folder, inside=inside) as opened:
         try:
-            fcntl.flock(opened.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(opened.descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             what = "another sealkit is at work here: a run, an amendment or a publication"
             remedy = f"wait for it to end{f', then: {then}' if then else ''}"

@@ -34,7 +34,7 @@ from sealkit.seal.appendlog import AppendLog, open_log
 from sealkit.seal.history import TAMPERED, history_locked
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, LockedJournal, read_head
 from sealkit.wire.canon import MAX_LINE
-from sealkit.wire.chain import EMPTY, MAX_CALLS, JournalHead, Opened, Recovered, Repaired, Sealed, follow
+from sealkit.wire.chain import EMPTY, MAX_CALLS, JournalHead, Opened, Recovered, Repaired, Sealed, Sharded, follow
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, UntrustedError
 
@@ -66,7 +66,7 @@ def recover(folder: Path, *, inside: Path, now: datetime) -> tuple[Repaired | Re
         return tuple(done)
 
 
-def begin_or_recover(folder: Path, first: Sealed | Opened, *, inside: Path, now: datetime) -> Journal:
+def begin_or_recover(folder: Path, first: Sealed | Opened | Sharded, *, inside: Path, now: datetime) -> Journal:
     """The journal in `folder`, whole: recovered if there is one, begun with `first` if no entry was ever written."""
     if os.path.lexists(folder / JOURNAL):
         recover(folder, inside=inside, now=now)
@@ -171,7 +171,7 @@ def _unrecorded(log: LockedJournal, inside: Path) -> tuple[Repaired, ...]:
     if not names:
         return ()
     entries = history_locked(log, inside=inside, first=None).entries()
-    known = {entry.event.moved_to for entry in entries if isinstance(entry.event, Repaired)}
+    known = {entry.event.moved_to for entry in entries if isinstance(entry.event, Repaired) and entry.shard is None}
     found = []
     for name in names:
         if f"{TORN}/{name}" in known:

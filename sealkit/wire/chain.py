@@ -228,6 +228,28 @@ class Withdrawn(Record, frozen=True, tag_field="kind", tag="withdrawn"):
     reason: str
 
 
+class Sharded(Record, frozen=True, tag_field="kind", tag="sharded"):
+    """Shard `shard` of `of` of the confirmatory run begins, under `pin`: the first entry of the shard's own journal.
+
+    `seal` is the digest of the plan's seal; `after` the head that the main journal had, as `N:sha256:…`.
+    """
+
+    plan: str
+    seal: str
+    pin: str
+    shard: Count
+    of: Count
+    after: str
+
+
+class Merged(Record, frozen=True, tag_field="kind", tag="merged"):
+    """All entries of the journal of shard `shard` of `of`, which ends in `head`, are taken over from here on."""
+
+    shard: Count
+    of: Count
+    head: JournalHead
+
+
 Event: TypeAlias = (
     Sealed
     | Opened
@@ -247,16 +269,23 @@ Event: TypeAlias = (
     | Withheld
     | Imported
     | Withdrawn
+    | Sharded
+    | Merged
 )
 
 
-class Entry(Record, frozen=True, tag_field="type", tag="sealkit/entry/v1"):
-    """One line of a journal."""
+class Entry(Record, frozen=True, omit_defaults=True, tag_field="type", tag="sealkit/entry/v1"):
+    """One line of a journal.
+
+    With `shard` it is the next entry of that shard's journal, taken over with the time that it has there. No other line
+    has that member, not even as null: so lines are spelled as they were before there were shards.
+    """
 
     seq: Count
     prev: str | None
     time: str
     event: Event
+    shard: Count | None = None
 
 
 # --- the chain -----------------------------------------------------------------------------------
@@ -294,14 +323,14 @@ def follow(head: JournalHead, line: bytes, *, file: str = "journal.jsonl") -> tu
     return entry, _after(head, line, entry.event)
 
 
-def extend(head: JournalHead, event: Event, time: str) -> tuple[bytes, JournalHead]:
+def extend(head: JournalHead, event: Event, time: str, *, shard: int | None = None) -> tuple[bytes, JournalHead]:
     """The line, without its newline, that records `event` after `head`, and the head after it.
 
-    `time` is in UTC, in whole seconds: `2026-11-30T12:00:00Z`.
+    `time` is in UTC, in whole seconds: `2026-11-30T12:00:00Z`. `shard` is for an entry taken over from one.
     """
     if not is_time(time):
         raise MalformedError(f"found {time!r}, due YYYY-MM-DDThh:mm:ssZ", where="time")
-    line = encode_record(Entry(seq=head.count, prev=head.digest, time=time, event=event))
+    line = encode_record(Entry(seq=head.count, prev=head.digest, time=time, event=event, shard=shard))
     return line, _after(head, line, event)
 
 

@@ -75,6 +75,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "Root": ("components",),
     "Roots": ("before", "after"),
     "Sealed": ("pin",),
+    "Sharded": ("seal", "pin"),
     "Shown": ("digest",),
     "Start": ("pin", "scenario", "genesis"),
     "Verified": ("verifiers",),

@@ -88,19 +88,29 @@ def moments(seed: int) -> Iterator[Moment]:
         )
 
 
-def await_growth(study: Path, grown: int, *, gone: Callable[[], bool]) -> None:
+def await_growth(study: Path, grown: int, *, gone: Callable[[], bool], folder: str = ".") -> None:
     """Wait until the journal has grown by so many bytes, or the run has ended by itself."""
-    journal = study / "receipts" / ID / "journal.jsonl"
-    due = journal.stat().st_size + grown
-    while journal.stat().st_size < due and not gone():
+    journal = study / "receipts" / ID / folder / "journal.jsonl"
+
+    def size() -> int:
+        return journal.stat().st_size if journal.exists() else 0
+
+    due = size() + grown
+    while size() < due and not gone():
         time.sleep(0.0003)
 
 
 def send_at(
-    study: Path, pid: int, moment: Moment, *, gone: Callable[[], bool], what: signal.Signals = signal.SIGKILL
+    study: Path,
+    pid: int,
+    moment: Moment,
+    *,
+    gone: Callable[[], bool],
+    what: signal.Signals = signal.SIGKILL,
+    folder: str = ".",
 ) -> None:
     """Send `pid` the signal at the moment; `gone` says whether it has ended by itself."""
-    await_growth(study, moment.grown, gone=gone)
+    await_growth(study, moment.grown, gone=gone, folder=folder)
     until = time.perf_counter() + moment.then
     while time.perf_counter() < until:
         pass
@@ -115,10 +125,20 @@ def killed_run(study: Path, moment: Moment, *, jobs: int) -> bool:
     return child.returncode == -signal.SIGKILL
 
 
-def stopped_fork(study: Path, moment: Moment, nurse: subprocess.Popen[str], *, by: signal.Signals) -> int:
-    """Fork a run and send it the signal; its exit code, minus the signal's number if that ended it."""
+def stopped_fork(
+    study: Path,
+    moment: Moment,
+    nurse: subprocess.Popen[str],
+    *arguments: str,
+    by: signal.Signals,
+    folder: str = ".",
+) -> int:
+    """Fork `sealkit run`, or what is given, and send it the signal; its exit code, minus the signal's number if killed.
+
+    The moment is counted in the journal in `folder` of the receipts.
+    """
     asks, answers = cast(IO[str], nurse.stdin), cast(IO[str], nurse.stdout)
-    asks.write(json.dumps([str(study), ["run", PLAN, "--jobs", "1"]]) + "\n")
+    asks.write(json.dumps([str(study), list(arguments) or ["run", PLAN, "--jobs", "1"]]) + "\n")
     asks.flush()
     pid = int(answers.readline())
     ended = threading.Event()
@@ -131,6 +151,6 @@ def stopped_fork(study: Path, moment: Moment, nurse: subprocess.Popen[str], *, b
     waiting = threading.Thread(target=wait)
     waiting.start()
     with contextlib.suppress(ProcessLookupError):
-        send_at(study, pid, moment, gone=ended.is_set, what=by)
+        send_at(study, pid, moment, gone=ended.is_set, what=by, folder=folder)
     waiting.join()
     return code[0]

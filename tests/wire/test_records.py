@@ -174,6 +174,8 @@ def every_type() -> list[type[Record]]:
 @pytest.mark.parametrize("kind", every_type(), ids=lambda kind: kind.__name__)
 def test_every_record_is_frozen_closed_and_complete(kind: type[Record]) -> None:
     config = kind.__struct_config__
-    assert config.frozen and config.forbid_unknown_fields and not config.omit_defaults
-    assert kind.__struct_defaults__ == (), "a default could change a ruling"
+    # Lines of a journal are spelled as they were before shards: one mark is left out where there is none.
+    marked = kind is chain.Entry
+    assert config.frozen and config.forbid_unknown_fields and config.omit_defaults is marked
+    assert kind.__struct_defaults__ == ((None,) if marked else ()), "a default could change a ruling"
     assert kind.__doc__

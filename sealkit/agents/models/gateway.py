@@ -151,8 +151,13 @@ class Gateway:
 
 def budget_of(spec: Spec, spent: Spent) -> Budget:
     """The plan's budget, of which so much is used already."""
+    return Budget(limits_of(spec), spent)
+
+
+def limits_of(spec: Spec) -> Limits:
+    """The bounds of the plan's budget."""
     bounds = spec.sample.budget
-    return Budget(Limits(calls=bounds.calls, tokens=bounds.tokens, cost_microusd=bounds.cost_microusd), spent)
+    return Limits(calls=bounds.calls, tokens=bounds.tokens, cost_microusd=bounds.cost_microusd)
 
 
 @dataclass(frozen=True, slots=True)

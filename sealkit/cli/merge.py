@@ -1,0 +1,54 @@
+"""`sealkit merge PLAN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sealkit.cli.clock import now
+from sealkit.cli.out import Progress, json_option, plan_argument, print_json
+from sealkit.run.merge import MergeReport, merge
+
+
+@click.command("merge")
+@plan_argument
+@click.option("--unfinished", is_flag=True, help="Take over what there is; `sealkit run` goes on with what is left.")
+@json_option
+def command(plan: Path, unfinished: bool, as_json: bool) -> None:
+    """Check every shard of a run and take it over into the main journal.
+
+    \b
+    Examples:
+      sealkit run plans/v1.yaml --shard 1/2
+      sealkit run plans/v1.yaml --shard 2/2
+      sealkit merge plans/v1.yaml
+
+    Refused if a shard is missing or not closed, if one is of another seal, pin or share, or if its bytes do not hold.
+    The folders of the shards stay as they are. A merge that was killed goes on where it was; another one changes
+    nothing.
+    """
+    progress = Progress("episodes merged", 0)
+    try:
+        report = merge(plan, unfinished=unfinished, now=now, step=progress.step)
+    finally:
+        progress.end()
+    _tell(report, plan, as_json)
+
+
+def _tell(report: MergeReport, plan: Path, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {"shards": report.shards, "copied": report.copied, "slots": report.slots, "episodes": report.episodes,
+             "abandoned_attempts": report.abandoned, "closed": report.closed}
+        )  # fmt: skip
+        return
+    if not report.copied:
+        click.echo(f"{report.shards} shards were merged before; nothing was to be done")
+    else:
+        click.echo(
+            f"{report.shards} shards merged, {report.copied} entries; {report.episodes} of {report.slots} slots have "
+            f"their episode, {report.abandoned} attempts abandoned"
+        )
+    verify = f"sealkit verify receipts/ && sealkit analyse {plan}"
+    click.echo(f"next: {verify if report.closed else f'sealkit run {plan}'}")

@@ -1,0 +1,215 @@
+"""Takes the shards of a run over into the main journal: all checked first, then one after another, whole.
+
+    1  every shard is read to its end: chain, episodes, seal, pin, share, counts, the main journal that it began after
+    2  the main journal has `merged`, then a copy of each of the shard's entries, for shard after shard
+    3  it has `closed`, if every shard is
+
+Nothing in the shards' folders is changed but what a crash of a shard had left torn. A kill in 2 leaves a journal that
+every reader but this one refuses; called again, it goes on behind the last entry that was copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from sealkit.run.interrupt import Interrupts, interrupts
+from sealkit.run.progress import Standing, begin_sealed, begin_shard, follow_all
+from sealkit.run.shardcalls import copy_bodies
+from sealkit.seal.journal import Journal, exclusive, read_head
+from sealkit.seal.recovery import recover
+from sealkit.seal.sealed import SealedPlan, open_seal
+from sealkit.seal.shards import SHARDS, Shard, find_shards
+from sealkit.wire.chain import Closed, JournalHead, Merged
+from sealkit.wire.errors import OutOfOrderError, UntrustedError
+from sealkit.wire.merged import Taken
+
+
+@dataclass(frozen=True, slots=True)
+class MergeReport:
+    """What a merge left: shards taken over in all, entries copied by this call, and how the stage stands now."""
+
+    shards: int
+    copied: int
+    slots: int
+    episodes: int
+    abandoned: int
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A shard that was read to its end and holds; `closed` says that it has run its share."""
+
+    shard: Shard
+    head: JournalHead
+    closed: bool
+
+
+def merge(
+    plan_path: Path, *, unfinished: bool, now: Callable[[], datetime], step: Callable[[int], None]
+) -> MergeReport:
+    """The main journal has taken over every shard after this; merging again changes nothing.
+
+    Unless `unfinished`, all shards of the run must be there and closed. `OutOfOrderError` if one is missing or open,
+    or if the run was begun without shards; `UntrustedError` for a shard that does not hold, or of another seal or pin.
+    """
+    sealed = open_seal(plan_path)
+    try:
+        # A shard that runs shares this lock: none does meanwhile.
+        with exclusive(sealed.receipts, inside=sealed.study), interrupts() as ctrl_c:
+            recover(sealed.receipts, inside=sealed.study, now=now())
+            state, taken = _main(sealed)
+            wholes = [_read(shard, sealed, taken, now()) for shard in _to_take(sealed, taken)]
+            if not taken.attempted:
+                _check_complete(sealed, wholes, taken, unfinished=unfinished)
+            return _Merge(sealed, state, taken, now, step, ctrl_c).go(wholes)
+    finally:
+        sealed.close()
+
+
+# --- what is checked before anything is written ----------------------------------------------------
+
+
+def _main(sealed: SealedPlan) -> tuple[Standing, Taken]:
+    """Where the stage stands by the main journal, and what that has taken over; a merge that was cut off is fine."""
+    history = sealed.history()
+    history.merging()
+    state = follow_all(begin_sealed(sealed.pins, "confirmatory"), history.entries())
+    assert history.taken is not None
+    if history.taken.attempted and not state.merged:
+        what = "the confirmatory run was begun without shards: some slots would have two episodes"
+        raise OutOfOrderError(what, where=str(sealed.receipts), remedy=f"`sealkit run {sealed.path}` goes on with it")
+    return state, history.taken
+
+
+def _to_take(sealed: SealedPlan, taken: Taken) -> list[Shard]:
+    """The shards of which entries are still to be copied, the one that a merge was cut off in first."""
+    known = {(one.shard, one.of): one for one in taken.merged}
+    left: list[Shard] = []
+    for shard in find_shards(sealed):
+        merged = known.get((shard.sharded.shard, shard.sharded.of))
+        if merged is not None and (head := read_head(shard.folder, inside=sealed.study)) != merged.head:
+            what = f"ends in {head}, but was taken over as of {merged.head}"
+            raise UntrustedError(what, where=str(shard.folder), remedy="put the shard's folder back as it was merged")
+        if merged is not None and merged == taken.open:
+            left.insert(0, shard)
+        elif merged is None:
+            left.append(shard)
+    if taken.open is not None and (not left or left[0].sharded.shard != taken.open.shard):
+        what = f"a merge was cut off in shard {taken.open.shard} of {taken.open.of}, whose folder is gone"
+        raise OutOfOrderError(what, where=str(sealed.receipts / SHARDS), remedy="put it back")
+    if left and taken.attempted:
+        what = f"{left[0].name} was not merged before the main run went on"
+        raise OutOfOrderError(what, where=str(left[0].folder), remedy="its slots are run by the main run: move it away")
+    return left
+
+
+def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Whole:
+    """The shard after all of it was read; raises, naming its folder, if anything in it does not hold."""
+    where = str(shard.folder)
+    if shard.sharded.pin != sealed.latest.pin:
+        what = f"{shard.name} ran under an earlier pin than the one in force"
+        raise UntrustedError(what, where=where, remedy="an amendment came in between: move it out of shards/")
+    taken.met(shard.sharded.after, where)
+    recover(shard.folder, inside=sealed.study, now=now)
+    history = shard.history()
+    state = begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of)
+    try:
+        follow_all(state, history.entries())
+    except UntrustedError as error:
+        if error.where.startswith(where):
+            raise
+        raise UntrustedError(error.what, where=f"{where}/{error.where}", remedy=error.remedy) from error
+    untried = state.untried()
+    if state.closed and untried:
+        what = f"evidence: closed, but {untried} of its {state.slots} slots have neither an episode nor a failure"
+        raise UntrustedError(what, where=where, remedy="no run writes this")
+    return _Whole(shard, history.head, state.closed)
+
+
+def _check_complete(sealed: SealedPlan, wholes: Sequence[_Whole], taken: Taken, *, unfinished: bool) -> None:
+    """Raise unless the shards are all those of one way to share the run, and closed where they have to be."""
+    where = str(sealed.receipts / SHARDS)
+    shares = {(one.of, one.shard) for one in taken.merged}
+    shares |= {(whole.shard.sharded.of, whole.shard.sharded.shard) for whole in wholes}
+    if not shares:
+        raise OutOfOrderError("there are no shards", where=where, remedy=f"sealkit run {sealed.path} --shard i/n")
+    counts = sorted({of for of, _ in shares})
+    if len(counts) > 1:
+        what = f"found shards of {' and of '.join(map(str, counts))}: some slots would have two episodes"
+        raise UntrustedError(what, where=where, remedy="keep those of one way to share the run")
+    if unfinished:
+        return
+    remedy = "run it; or --unfinished leaves the slots that are left to the main run"
+    missing = [shard for shard in range(1, counts[0] + 1) if (counts[0], shard) not in shares]
+    if missing:
+        what = f"{len(missing)} of {counts[0]} shards are missing, the first is {missing[0]}"
+        raise OutOfOrderError(what, where=where, remedy=remedy)
+    for whole in wholes:
+        if not whole.closed:
+            raise OutOfOrderError(f"{whole.shard.name} is not closed", where=str(whole.shard.folder), remedy=remedy)
+
+
+# --- the copy ------------------------------------------------------------------------------------
+
+
+class _Merge:
+    """One merge under way: writes what the main journal lacks."""
+
+    def __init__(
+        self,
+        sealed: SealedPlan,
+        state: Standing,
+        taken: Taken,
+        now: Callable[[], datetime],
+        step: Callable[[int], None],
+        ctrl_c: Interrupts,
+    ) -> None:
+        self.journal = Journal.open(sealed.receipts, inside=sealed.study)
+        self.state, self.taken, self.now, self.step, self.ctrl_c = state, taken, now, step, ctrl_c
+        self.copied = 0
+
+    def go(self, wholes: Sequence[_Whole]) -> MergeReport:
+        state = self.state
+        merged = {one.shard for one in self.taken.merged}
+        for whole in wholes:
+            done = self.taken.head.count if whole.shard.sharded.shard in merged else None
+            self._take(whole, done)
+            merged.add(whole.shard.sharded.shard)
+        of = wholes[0].shard.sharded.of if wholes else self.taken.merged[0].of
+        if not state.closed and state.shards_closed == of:
+            closed = Closed(
+                stage="confirmatory", slots=state.slots, episodes=state.episodes,
+                abandoned=sum(state.abandoned.values()), missing=state.slots - state.episodes,
+            )  # fmt: skip
+            with self.ctrl_c.held():
+                self.journal.append(closed, now=self.now())
+            state.closed = True
+        return MergeReport(
+            shards=len(merged), copied=self.copied, slots=state.slots, episodes=state.episodes,
+            abandoned=sum(state.abandoned.values()), closed=state.closed,
+        )  # fmt: skip
+
+    def _take(self, whole: _Whole, done: int | None) -> None:
+        """Copy the shard's entries; all but the first `done`, where a merge was cut off in it."""
+        sharded = whole.shard.sharded
+        if done is None:
+            merged = Merged(shard=sharded.shard, of=sharded.of, head=whole.head)
+            with self.ctrl_c.held():
+                self.journal.append(merged, now=self.now())
+            self.state.take(merged)
+        # Before any entry that tells of them: a journal never names a body that a crash has kept away.
+        copy_bodies(whole.shard.folder, self.journal.folder, inside=self.journal.inside)
+        history = whole.shard.history()
+        for entry, episode in islice(history, done or 0, None):
+            with self.ctrl_c.held():
+                self.journal.take_over(entry, episode, history.calls, shard=sharded.shard)
+            self.state.follow(msgspec.structs.replace(entry, shard=sharded.shard))
+            self.copied += 1
+            self.step(int(episode is not None))
