@@ -40,7 +40,9 @@ def replay(
         reply = next(waiting)
         return reply if isinstance(reply, Reply) else Reply(text=reply, status="complete", call=digest_json(len(asked)))
 
-    line = answered(play(study.world, player, trusted, study.endings, reads_truth=False), answer)
+    line = answered(
+        play(study.world, player, trusted, study.plan.spec.sample.endings.meanings(), reads_truth=False), answer
+    )
     assert WITNESS(trusted, line) == Accepted()
     return decode_record(line, Episode), asked
 
