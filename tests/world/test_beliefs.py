@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sealkit.world.beliefs import Belief, Block, Kept, Stale, Statement, Update, current, kept, log, plain, revise, table
+from sealkit.world.beliefs import (
+    Belief,
+    Block,
+    Kept,
+    Stale,
+    Statement,
+    Update,
+    current,
+    kept,
+    log,
+    plain,
+    revise,
+    table,
+)
 
 
 def rows(beliefs: tuple[Belief, ...]) -> list[tuple[str, str, str, str, int, int, str | None]]:
