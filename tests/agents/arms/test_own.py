@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 from pathlib import Path
@@ -105,6 +106,14 @@ def test_what_breaks_in_it_is_the_harness(old: str, new: str, says: str, tmp_pat
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="arms/none"):
         played(tmp_path, OwnArm(role="control", arm="arms/none", models=(), options={}))
+
+
+def test_the_arm_of_the_documentation_plays(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "writing-an-arm.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    episode, asked = played(tmp_path, own(tmp_path, code, models=("agent",)), ("light", "done"))
+    assert [act.action.name for act in episode.acts] == ["begin", "light", "done"]
+    assert asked[1].messages[0].content.endswith("You light it.\nWhat next? One word.")
 
 
 # --- a program -------------------------------------------------------------------------------------
