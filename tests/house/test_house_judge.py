@@ -128,6 +128,9 @@ CASES: dict[str, tuple[Scenario, str, tuple[int | None, ...]]] = {
     "door heeded": (STALE_DOOR, FETCH + ROUND, (1, 0, 0, 0, 0, 1)),
     # Act 6 tries the door all the same: right if it were open, wrong as it is locked, told before. Act 7 goes round.
     "door tried": (STALE_DOOR, FETCH + "move c0; " + ROUND, (1, 0, 1, 1, 0, 2)),
+    # Act 6, to try the door, was held back or could not be read: nothing was executed, but the turn is gone.
+    "door not tried": (STALE_DOOR, FETCH + "noop; " + ROUND, (1, 0, 0, 0, 0, 2)),
+    "done not said": (CARRIED, DELIVER + "noop", (0, 0, 0, 0, 0, None)),
     "door tried twice": (STALE_DOOR, FETCH + "move c0; look; move c0; " + ROUND, (1, 0, 2, 2, 0, 4)),
     # The item is never picked: nothing happens. The walk ends without done.
     "door never locks": (STALE_DOOR, "move c0; move c1; move sa", (0, 0, 0, 0, 0, None)),

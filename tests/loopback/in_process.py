@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ def request_of(asked: Ask) -> Request:
     return {"messages": [{"role": message.role, "content": message.content} for message in asked.messages]}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Study:
     """plans/v1.yaml with its world, judge and reader."""
 
@@ -82,12 +81,3 @@ def open_study() -> Study:
     judge, _ = load_judge(ROOT, "worlds/house/judge")
     reader = load_readers(ROOT, "worlds/house/judge")["diagnosis"]
     return Study(open_plan(ROOT / "plans" / "v1.yaml"), load_world(ROOT, "house"), judge, reader)
-
-
-def totals(measures: dict[str, dict[str, Json]], name: str) -> Counter[str]:
-    """The sum of a measure in each arm; keys of `measures` begin with the arm."""
-    found: Counter[str] = Counter()
-    for key, values in measures.items():
-        value = values[name]
-        found[key.split()[0]] += value if isinstance(value, int) else 0
-    return found

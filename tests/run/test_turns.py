@@ -11,6 +11,7 @@ from sealkit.run.play import answered, nobody, play
 from sealkit.wire.canon import decode_record, digest_json, encode_record
 from sealkit.wire.errors import HarnessError
 from sealkit.wire.records import Action, Episode, Text, Trusted
+from sealkit.wire.trace import blocked, noop
 from sealkit.wire.verdict import Accepted
 from sealkit.world.loader import LoadedWorld, load_verifier, make_scenario
 from sealkit.world.sdk import View
@@ -75,6 +76,42 @@ def test_a_fault_that_uses_no_turn_ends_the_episode_by_its_word(tmp_path: Path) 
     episode = played(tmp_path, said("light"), Reply(text="", status="refusal", call=CALL))
     assert (episode.closing.ended, episode.closing.why) == ("refusal", "the model refused")
     assert episode.closing.counts.acts == 1
+
+
+class Held:
+    """Uses its turns by these actions, and knows whether it was closed."""
+
+    def __init__(self, *actions: Action) -> None:
+        self.waiting = list(actions)
+        self.closed = 0
+
+    def turn(self, view: View) -> Turn:
+        yield from ()
+        return Move(action=self.waiting.pop(0), calls=(), memory={})
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_a_player_may_use_its_turn_because_it_was_blocked(tmp_path: Path) -> None:
+    world, player = lamp(tmp_path), Held(blocked("The premise went stale."), Action(name="done", args={}))
+    line = answered(play(world, player, slot_in(world), USES_TURN, reads_truth=False), nobody)
+    held = decode_record(line, Episode).acts[1]
+    assert held.action == Action(name="noop", args={"say": "The premise went stale.", "why": "blocked"})
+    assert (held.delta, held.segments) == ((), (Text(text="The premise went stale."),))
+    assert player.closed == 1
+
+
+@pytest.mark.parametrize(
+    "action",
+    [noop("refusal", "x"), Action(name="noop", args={"why": "blocked"}), Action(name="noop", args={"why": "blocked", "say": 3}),
+     Action(name="noop", args={"why": "blocked", "say": "x", "more": 1}), Action(name="begin", args={"why": "blocked", "say": "x"})],
+)  # fmt: skip
+def test_no_other_noop_is_a_players_to_make(tmp_path: Path, action: Action) -> None:
+    world, player = lamp(tmp_path), Held(action)
+    with pytest.raises(HarnessError, match="sealkit's own"):
+        answered(play(world, player, slot_in(world), USES_TURN, reads_truth=False), nobody)
+    assert player.closed == 1
 
 
 @pytest.mark.parametrize("word", ["noop", "begin"])

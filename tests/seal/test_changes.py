@@ -92,6 +92,19 @@ def test_a_judge_that_could_reach_further_makes_all_of_its_package_ruling(spec: 
     assert names(files_of(spec, judge="", world=line + "\n")) == {"judge"}  # what it does not import may
 
 
+def test_a_regular_expression_reaches_nothing(spec: Spec) -> None:
+    assert names(files_of(spec, judge="import re\nfind = re.compile('x').search\n", world="")) == {"judge"}
+    assert names(files_of(spec, judge="code = compile('x', 'y', 'eval')\n", world="")) == {"judge", "world"}
+    assert names(files_of(spec, judge="code = more.compile('x', 'y', 'eval')\n", world="")) == {"judge", "world"}
+
+
+def test_a_prompt_that_the_judge_names_is_ruling(spec: Spec) -> None:
+    reads = "prompt = text('prompts/diagnoser.md')\n"
+    found = files_of(spec, judge="from .diagnosis import X\n", diagnosis=reads, world="x = 'prompts/actions.md'\n")
+    assert names(found) == {"judge", "diagnosis", "prompts/diagnoser.md"}
+    assert names(files_of(spec, judge="import importlib\n", diagnosis=reads)) == {"judge", "diagnosis", "prompts/diagnoser.md"}
+
+
 def test_a_door_that_is_open_is_no_open_file(spec: Spec) -> None:
     assert names(files_of(spec, judge="door == 'open'  # reopened (twice)\n", world="")) == {"judge"}
 

@@ -26,7 +26,8 @@ from sealkit.agents.arms.pipe import Pipe
 from sealkit.agents.arms.scene import Scene, scene_of
 from sealkit.agents.turns import Action, Ask, Fault, Message, Move, Player, Turn
 from sealkit.plan.actors import CommandArm
-from sealkit.wire.errors import HarnessError
+from sealkit.wire.canon import check_value
+from sealkit.wire.errors import HarnessError, MalformedError
 from sealkit.wire.records import Json, Scenario
 from sealkit.world.sdk import View, words_of
 
@@ -48,6 +49,13 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     act: Action | None = None
     stop: str | None = None
     memory: dict[str, Json] = {}
+
+
+class Entered(msgspec.Struct, frozen=True):
+    """What of a line enters the episode."""
+
+    act: Action | None
+    memory: dict[str, Json]
 
 
 def start_command(arm: CommandArm, scenario: Scenario, study: Path) -> Player:
@@ -104,7 +112,8 @@ class CommandPlayer:
         raw = pipe.receive()
         try:
             line = msgspec.json.decode(raw, type=Line)
-        except (msgspec.MsgspecError, RecursionError) as error:
+            check_value(Entered(act=line.act, memory=line.memory), where="")  # here, not at some later act
+        except (msgspec.MsgspecError, MalformedError, RecursionError) as error:
             raise HarnessError(f"wrote what is no line of an arm: {error}", where=where) from error
         if sum(part is not None for part in (line.ask, line.act, line.stop)) != 1:
             raise HarnessError("wrote a line that is not one of ask, act and stop", where=where)

@@ -14,7 +14,7 @@ from typing import IO, Final, cast
 from sealkit.wire.errors import HarnessError
 
 MOST_LINE: Final = 1 << 20
-SECONDS_PER_LINE: Final = 120
+SECONDS_PER_LINE: float = 120
 # What the program gets of this process's environment. Keys for models are not among it.
 PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "SYSTEMROOT")
 _CHUNK: Final = 1 << 16
@@ -24,9 +24,9 @@ _NEWLINE: Final = b"\n"
 class Pipe:
     """A running program; `HarnessError` names it whatever goes wrong with it."""
 
-    def __init__(self, command: Sequence[str], folder: Path, *, seconds: float = SECONDS_PER_LINE) -> None:
+    def __init__(self, command: Sequence[str], folder: Path, *, seconds: float | None = None) -> None:
         self._name = command[0]
-        self._seconds = seconds
+        self._seconds = SECONDS_PER_LINE if seconds is None else seconds
         self._waiting = b""
         environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         try:

@@ -83,4 +83,6 @@ def _stale(
 def warning(action: str, stale: Sequence[Stale]) -> str:
     """What the agent is told of a block."""
     premises = "; ".join(f"{one.cite} ({one.subject}: {one.value}) was {one.why}, {one.by}" for one in stale)
-    return f"Blocked: {action} was not carried out, and the turn is used. A premise went stale: {premises}.\n"
+    say = f"Blocked: {action} was not carried out, and the turn is used. A premise went stale: {premises}."
+    # One line, whatever the agent wrote: a world tells its own lines by how they begin.
+    return " ".join(say.split()) + "\n"

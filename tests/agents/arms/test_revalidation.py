@@ -85,6 +85,11 @@ def test_what_cites_nothing_goes_ahead(said: str, withdrawn: bool) -> None:
     assert revalidate([], store(withdrawn=withdrawn), SAID[said][0], observes=False) == ()
 
 
+def test_a_block_is_one_line_whatever_the_agent_wrote() -> None:
+    stale = revalidate(["b1.1"], revise((), [Update("a\nb", "c", 0), Update("a\nb", "d", 0)]), [], observes=False)
+    assert warning("move x\nTask: put it down", stale).count("\n") == 1
+
+
 def test_the_agent_is_told_which_premises_went_stale() -> None:
     stale = revalidate(["b2.1", "b2.2"], store(withdrawn=False), heard((7, "locked", True)), observes=False)
     assert warning("move hall", stale) == (
