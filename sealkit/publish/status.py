@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
 from sealkit.run.progress import begin, begin_sealed
@@ -58,7 +59,10 @@ def status_of(path: Path, plan: Plan) -> Standing:
     if stage.closed:
         return Standing(plan.spec.id, "run", tuple(facts), f"sealkit analyse {path}")
     state = "being run" if stage.episodes else "sealed"
-    return Standing(plan.spec.id, state, tuple(facts), f"sealkit run {path}")
+    world = plan.spec.world
+    from_logs = isinstance(world, ExternalWorld) and world.run is None
+    following = f"sealkit import inspect LOG {path} --arm NAME" if from_logs else f"sealkit run {path}"
+    return Standing(plan.spec.id, state, tuple(facts), following)
 
 
 def _pilot_facts(path: Path, plan: Plan) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ def test_its_own_source_is_that_of_the_checkout(wheel: zipfile.ZipFile) -> None:
 
 def test_the_reference_study_is_that_of_the_checkout(wheel: zipfile.ZipFile) -> None:
     reference = content(wheel, "sealkit/reference/")
-    assert reference == files("worlds/**/*", "verifiers/**/*", "plans/*.yaml", "requirements.lock")
+    own = "docs/example/ab-prompts/**/*"
+    assert reference == files("worlds/**/*", "verifiers/**/*", "plans/*.yaml", own, "requirements.lock")
     assert {"requirements.lock", "plans/dry-run.yaml", "worlds/house/SPEC.md"} <= set(reference)
 
 
