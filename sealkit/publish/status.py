@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sealkit.files import to_type
+from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
 from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
@@ -65,7 +67,10 @@ def status_of(path: Path, plan: Plan) -> Standing:
     state = "being run" if stage.episodes or shards else "sealed"
     if not stage.merged and any(shard.sharded.pin == sealed.latest.pin for shard in shards):
         return Standing(plan.spec.id, state, tuple(facts), f"{to_type('merge', path)}, when every shard is closed")
-    return Standing(plan.spec.id, state, tuple(facts), to_type("run", path))
+    world = plan.spec.world
+    from_logs = isinstance(world, ExternalWorld) and world.run is None
+    following = f"sealkit import inspect LOG {shlex.quote(str(path))} --arm NAME" if from_logs else to_type("run", path)
+    return Standing(plan.spec.id, state, tuple(facts), following)
 
 
 def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> Iterator[str]:

@@ -25,15 +25,13 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
-import msgspec
-
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.records import Count, Json, Level, Record, Trusted
-from sealkit.wire.trace import close_line
 
 MEASURED: Final = ("judged", "failure")  # what an ending means, if an outcome is taken from what was measured
 WITHOUT_EPISODE: Final = ("provider_error", "harness_error")  # endings of an attempt that leaves no episode
+_BLANK: Final = "sha256:" + "-" * 64  # in the place of the digest while it is not known
 _is_decimal = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?").fullmatch
 
 # --- what is asked -------------------------------------------------------------------------------
@@ -166,14 +164,25 @@ def record_answer(trusted: Trusted, answer: Answer, source: FromCommand | FromLo
         measures=answer.measures,
         usage=answer.usage,
         models=answer.models,
-        closing=RecordedClosing(ended=answer.ended, why=answer.why, record=""),
+        closing=RecordedClosing(ended=answer.ended, why=answer.why, record=_BLANK),
     )
 
-    def line(record: str) -> bytes:
-        closing = msgspec.structs.replace(recorded.closing, record=record)
-        return encode_record(msgspec.structs.replace(recorded, closing=closing))
+    blank = encode_record(recorded)
+    before, _, after = blank.partition(_member(_BLANK))
+    return before + _member(recorded_digest(blank, _BLANK)) + after
 
-    return close_line(line)
+
+def recorded_digest(line: bytes, claimed: str) -> str:
+    """The digest of a recorded episode's line without the one member `"record":"…",` that claims `claimed`.
+
+    The first place counts: of what may hold such a member, transcript and measures, all stands behind the closing.
+    """
+    before, _, after = line.partition(_member(claimed) + b",")
+    return digest_bytes(before + after)
+
+
+def _member(digest: str) -> bytes:
+    return b'"record":"%s"' % digest.encode()
 
 
 def measured(recorded: Recorded) -> dict[str, Json]:

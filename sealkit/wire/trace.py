@@ -11,7 +11,7 @@ agent may write such a member into its arguments, which stand before the closing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -83,17 +83,8 @@ def judged_digest(scenario: str, last: Act, root: str) -> str:
 
 def close_record(episode: Episode) -> bytes:
     """The episode's line, with its record digest filled in; what `episode.closing.record` held is ignored."""
-
-    def line(record: str) -> bytes:
-        closing = msgspec.structs.replace(episode.closing, record=record)
-        return encode_record(msgspec.structs.replace(episode, closing=closing))
-
-    return close_line(line)
-
-
-def close_line(line_with: Callable[[str], bytes]) -> bytes:
-    """The line of a record that closes with its own digest; `line_with` gives the line for whatever it is to claim."""
-    line = line_with(_BLANK)
+    blank = msgspec.structs.replace(episode, closing=msgspec.structs.replace(episode.closing, record=_BLANK))
+    line = encode_record(blank)
     digest = record_digest(line, _BLANK)
     before, _, after = line.rpartition(_member(_BLANK))
     return before + _member(digest) + after

@@ -42,7 +42,11 @@ WINDOWS = {
     # The door locks after act 4 and is read as locked in return 5.
     "door": (STALE_DOOR, FETCH + ROUND, {"lock": ("door c0-c1", 4, 5)}),
     # The target changes after act 1; the message is in return 3.
-    "target": (TARGET, "pick mug; move c1; move c2; move c3; move c4; drop mug; done", {"target": ("target mug", 1, 3)}),
+    "target": (
+        TARGET,
+        "pick mug; move c1; move c2; move c3; move c4; drop mug; done",
+        {"target": ("target mug", 1, 3)},
+    ),
     # The tags are wrong from the start; the message is in return 3.
     "keys": (KEYS, "move c5; pick red key; move c4; drop red key; done", {"swap": ("key red", 0, 3)}),
     # The false reading is in return 5, the next one, which is right, in return 6.
@@ -51,7 +55,11 @@ WINDOWS = {
     "carried, seen": (CARRIED, DELIVER + "move c1; done", {"back": ("place mug", 5, 7)}),
     # … and if nobody looks, every turn up to the last is accepted.
     "carried, unseen": (CARRIED, DELIVER + "done", {"back": ("place mug", 5, 7)}),
-    "both": (DOUBLE, "look; look; move sa; pick blue key; move c1; move c0", {"swap": ("key blue", 0, 2), "lock": ("door c0-c1", 4, 5)}),
+    "both": (
+        DOUBLE,
+        "look; look; move sa; pick blue key; move c1; move c0",
+        {"swap": ("key blue", 0, 2), "lock": ("door c0-c1", 4, 5)},
+    ),
     "none": (STALE_DOOR, "move c0; done", {}),
 }
 
@@ -64,17 +72,27 @@ def test_the_window_of_each_fault(house: House, reader: Reader, name: str) -> No
         said = say(*((subject, turn) for subject, _, _ in faults.values()), ("door c2-c3", turn))
         found = reader.score(scenario, episode, said)
         assert found["named"] == dict.fromkeys(faults, 1)
-        assert found["named_and_timed"] == {fault: int(first <= turn <= last) for fault, (_, first, last) in faults.items()}
+        assert found["named_and_timed"] == {
+            fault: int(first <= turn <= last) for fault, (_, first, last) in faults.items()
+        }
         assert found["extra_faults"] == 1
     nothing = reader.score(scenario, episode, [])
-    assert nothing == {"named": dict.fromkeys(faults, 0), "named_and_timed": dict.fromkeys(faults, 0), "extra_faults": 0}
+    assert nothing == {
+        "named": dict.fromkeys(faults, 0),
+        "named_and_timed": dict.fromkeys(faults, 0),
+        "extra_faults": 0,
+    }
 
 
 def test_named_is_not_timed_without_a_turn_and_extras_count_once(house: House, reader: Reader) -> None:
     scenario, walk, _ = WINDOWS["keys"]
     episode = house.walk(scenario, walk.split("; "))
     said = say(("key blue", None), ("the weather", 1), ("The Weather", 2), ("place red key", 3))
-    assert reader.score(scenario, episode, said) == {"named": {"swap": 1}, "named_and_timed": {"swap": 0}, "extra_faults": 2}
+    assert reader.score(scenario, episode, said) == {
+        "named": {"swap": 1},
+        "named_and_timed": {"swap": 0},
+        "extra_faults": 2,
+    }
 
 
 def test_a_key_may_be_named_by_its_lock_or_by_itself(house: House, reader: Reader) -> None:
@@ -139,7 +157,15 @@ def test_nothing_shown_tells_of_arm_family_or_truth(house: House, reader: Reader
         shown = transcript(scenario, episode)
         for level in ("transcript", "structured"):
             text = "\n".join(message.content for message in reader.ask(shown, level))
-            hidden = [family, "contract", *(contract.id for contract in scenario.contracts), "c0", "sA", "tracker", "observer"]
+            hidden = [
+                family,
+                "contract",
+                *(contract.id for contract in scenario.contracts),
+                "c0",
+                "sA",
+                "tracker",
+                "observer",
+            ]
             assert not [word for word in hidden if word in text]
 
 

@@ -25,16 +25,24 @@ def test_statements_are_the_facts_behind_the_text(house: House, family: str, age
         for act in episode.acts:
             said = set(words.observe(scenario.briefing, words_of(act.segments)))
             facts = {fact.pointer: str(fact.value) for fact in act.segments if isinstance(fact, Fact)}
-            doors = {Statement(f"door {pointer.split('/')[2]}", value) for pointer, value in facts.items() if pointer.startswith("/doors")}
+            doors = {
+                Statement(f"door {pointer.split('/')[2]}", value)
+                for pointer, value in facts.items()
+                if pointer.startswith("/doors")
+            }
             assert {one for one in said if one.subject.startswith("door")} == doors
             room, hand = facts.get("/agent/room"), facts.get("/agent/hand")
             here = facts.get(f"/tables/{room}", "nothing")
-            places = {label: room for label in here.split(", ") if label != "nothing"} | ({hand: "hand"} if hand not in (None, "nothing") else {})
+            places = {label: room for label in here.split(", ") if label != "nothing"} | (
+                {hand: "hand"} if hand not in (None, "nothing") else {}
+            )
             assert {(one.subject, one.value) for one in said if one.subject.startswith("place") and one.holds} == {
                 (f"place {label}", place) for label, place in places.items()
             }
             for one in said:
-                assert one.holds or (one.value in (room, "hand") and places.get(one.subject.removeprefix("place ")) is None)
+                assert one.holds or (
+                    one.value in (room, "hand") and places.get(one.subject.removeprefix("place ")) is None
+                )
             told = {one.value for one in said if one.subject.startswith("target")}
             assert {value for pointer, value in facts.items() if pointer.startswith("/task")} <= told
             news = [segment for segment in act.segments if isinstance(segment, Notice)]

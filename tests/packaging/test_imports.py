@@ -101,7 +101,11 @@ def third_party() -> dict[str, set[str]]:
 
 
 def test_the_declared_dependencies_are_those_imported() -> None:
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [
+        *project["dependencies"],
+        *(text for extra in project["optional-dependencies"].values() for text in extra),
+    ]
     assert {Requirement(text).name for text in declared} == {BROUGHT_BY.get(name, name) for name in third_party()}
 
 

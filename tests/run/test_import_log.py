@@ -55,6 +55,7 @@ def imported(study: Path, log: Path, arm: str) -> Any:
 def test_from_two_logs_to_an_edition(tmp_path: Path) -> None:
     study = sealed(tmp_path / "study")
     assert "the plan names no command to run" in call("run", PLAN, cwd=study).err
+    assert f"next: sealkit import inspect LOG {PLAN} --arm NAME" in ok(call("status", cwd=study)).out
     first = ok(imported(study, LOGS / "terse.eval", "terse")).out
     assert "6 episodes of arm terse" in first and "before the seal" in first and "6 slots are left" in first
     assert "0 of 12" not in first and call("analyse", PLAN, cwd=study).code == 2

@@ -102,7 +102,11 @@ def test_a_prompt_that_the_judge_names_is_ruling(spec: Spec) -> None:
     reads = "prompt = text('prompts/diagnoser.md')\n"
     found = files_of(spec, judge="from .diagnosis import X\n", diagnosis=reads, world="x = 'prompts/actions.md'\n")
     assert names(found) == {"judge", "diagnosis", "prompts/diagnoser.md"}
-    assert names(files_of(spec, judge="import importlib\n", diagnosis=reads)) == {"judge", "diagnosis", "prompts/diagnoser.md"}
+    assert names(files_of(spec, judge="import importlib\n", diagnosis=reads)) == {
+        "judge",
+        "diagnosis",
+        "prompts/diagnoser.md",
+    }
 
 
 def test_a_door_that_is_open_is_no_open_file(spec: Spec) -> None:

@@ -470,14 +470,19 @@ def test_an_external_world_seals_without_scenarios(study: Path) -> None:
     edit(
         plan_of(study),
         "{kind: reference, name: pond, params: {lilies: 3}}",
-        "{kind: external, run: [./sea], trees: [sea]}",
+        "{kind: external, run: [./sea], trees: [sea], seconds: 9}",
     )
     edit(plan_of(study), "evidence: traced", "evidence: recorded")
     edit(plan_of(study), "judge: worlds/pond/judge", "judge: null")
     edit(
         plan_of(study),
         "    frog: {role: control, scripted: frog}",
-        "    frog: {role: control, arm: arms/toad, models: [], options: {}}",
+        "    frog: {role: control, models: [], options: {}}",
+    )
+    edit(
+        plan_of(study),
+        "toad: {role: treatment, arm: arms/toad, models: [], options: {warts: 12}}",
+        "toad: {role: treatment, models: [], options: {}}",
     )
     (study / "sea").write_bytes(b"#!/bin/sh\n")
     sealed = make_seal(plan_of(study), now=NOW)

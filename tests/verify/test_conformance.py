@@ -196,6 +196,13 @@ def test_our_verifiers_keep_every_clause(name: str) -> None:
     assert "90 accepted, 0 abstained" in [finding.detail for finding in findings]
 
 
+def test_the_verifier_of_records_keeps_every_clause_on_records() -> None:
+    findings = examine_verifier(ROOT, "recorded")
+    assert not broken(findings)
+    details = [finding.detail for finding in findings]
+    assert "6 trial records" in details and "6 accepted, 0 abstained" in details
+
+
 HONEST = """\
 from sealkit.wire.canon import decode_record
 from sealkit.wire.digest import digest_bytes

@@ -23,12 +23,19 @@ from sealkit.world.beliefs import (
 
 
 def rows(beliefs: tuple[Belief, ...]) -> list[tuple[str, str, str, str, int, int, str | None]]:
-    return [(b.name, b.subject, b.value, b.supporting, b.observed_at, b.last_verified_at, b.invalidated_by) for b in beliefs]
+    return [
+        (b.name, b.subject, b.value, b.supporting, b.observed_at, b.last_verified_at, b.invalidated_by) for b in beliefs
+    ]
 
 
 def test_a_value_again_is_verified_another_is_the_next_revision() -> None:
-    beliefs = revise((), [Update("d", "open", 0), Update("m", "den", 0), Update("d", "open", 3), Update("d", "open", 1)])
-    assert rows(beliefs) == [("b1.1", "d", "open", "briefing", 0, 3, None), ("b2.1", "m", "den", "briefing", 0, 0, None)]
+    beliefs = revise(
+        (), [Update("d", "open", 0), Update("m", "den", 0), Update("d", "open", 3), Update("d", "open", 1)]
+    )
+    assert rows(beliefs) == [
+        ("b1.1", "d", "open", "briefing", 0, 3, None),
+        ("b2.1", "m", "den", "briefing", 0, 0, None),
+    ]
     assert rows(revise(beliefs, [Update("d", "locked", 4)])) == [
         ("b1.1", "d", "open", "briefing", 0, 3, "return 4"),
         ("b2.1", "m", "den", "briefing", 0, 0, None),
@@ -57,7 +64,9 @@ def test_the_log_takes_a_denial_of_what_is_believed_alone() -> None:
     ]
 
 
-UPDATES = st.lists(st.builds(Update, st.sampled_from("abc"), st.sampled_from(["", "x", "y"]), st.integers(0, 15)), max_size=20)
+UPDATES = st.lists(
+    st.builds(Update, st.sampled_from("abc"), st.sampled_from(["", "x", "y"]), st.integers(0, 15)), max_size=20
+)
 
 
 @given(UPDATES)

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from sealkit.wire.canon import decode_record
+from sealkit.wire.canon import decode_record, decode_value
 from sealkit.wire.chain import is_time
 from sealkit.wire.digest import digest_bytes, is_digest
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.recorded import WITHOUT_EPISODE, Assignment, FromCommand, FromLog, Recorded, answer_faults
+from sealkit.wire.recorded import (
+    WITHOUT_EPISODE,
+    Assignment,
+    FromCommand,
+    FromLog,
+    Recorded,
+    answer_faults,
+    recorded_digest,
+)
 from sealkit.wire.records import Trusted
-from sealkit.wire.trace import record_digest
-from sealkit.wire.verdict import Accepted, Origin, Reason, Rejected, Verdict
+from sealkit.wire.verdict import Abstained, Accepted, Origin, Reason, Rejected, Verdict
 
 MOST_REASONS = 8
 
 
 def check(trusted: Trusted, episode: bytes) -> Verdict:
-    """Accepted, or Rejected with the first faulty origin first; raises only if the trusted assignment is malformed."""
+    """Accepted, or Rejected with the first faulty origin first; Abstained where the world is no external one.
+
+    Raises only if the trusted assignment is malformed.
+    """
+    given = decode_value(trusted.scenario, where="assignment")
+    if isinstance(given, dict) and given.get("type") == "sealkit/scenario/v1":
+        return Abstained(missing="a record: this is an episode of a world that sealkit runs")
     asked = decode_record(trusted.scenario, Assignment, where="assignment")
     try:
         record = decode_record(episode, Recorded, where="episode")
@@ -27,7 +40,7 @@ def check(trusted: Trusted, episode: bytes) -> Verdict:
             ("pin", record.pin, trusted.pin),
             ("slot", str(record.slot), str(trusted.slot)),
             ("assignment", record.assignment, digest_bytes(trusted.scenario)),
-            ("closing.record", record.closing.record, record_digest(episode, record.closing.record)),
+            ("closing.record", record.closing.record, recorded_digest(episode, record.closing.record)),
         )
         if found != due
     ]

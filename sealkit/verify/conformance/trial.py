@@ -11,7 +11,16 @@ import msgspec
 from sealkit.run.play import play_scripted
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Json, Trusted
+from sealkit.wire.recorded import (
+    Answer,
+    AssignedModel,
+    Assignment,
+    BinaryForm,
+    FromCommand,
+    Usage,
+    record_answer,
+)
+from sealkit.wire.records import Json, Level, Trusted
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 
 TRIAL_PIN = digest_bytes(b"sealkit conformance: no study")
@@ -42,6 +51,33 @@ def trial_slots(world: LoadedWorld) -> Iterator[Trusted]:
 def trial_episode(world: LoadedWorld, trusted: Trusted) -> bytes:
     """The episode of one trial."""
     return play_scripted(world, str(trusted.slot["arm"]), trusted)
+
+
+def trial_records() -> tuple[tuple[Trusted, bytes], ...]:
+    """Records that answer what they were asked, of six slots in two arms."""
+    return tuple(_trial_record(arm, seed) for arm in ("a", "b") for seed in range(3))
+
+
+def _trial_record(arm: str, seed: int) -> tuple[Trusted, bytes]:
+    slot: dict[str, Level] = {"arm": arm, "family": "trial", "seed": seed}
+    asked = Assignment(
+        plan="trial",
+        slot=slot,
+        options={"prompt": arm},
+        models={"solver": AssignedModel(id="model-1", temperature="0", max_output_tokens=9, reasoning="off")},
+        measures={"solved": (BinaryForm(unit=None),)},
+        endings={"final": "judged", "refusal": "failure"},
+    )
+    answer = Answer(
+        transcript=({"role": "user", "content": "?"},),
+        measures={"solved": seed % 2},
+        usage=Usage(calls=1, input_tokens=0, output_tokens=9),
+        models={"solver": "model-1"},
+        ended="final" if seed else "refusal",
+        why="",
+    )
+    trusted = Trusted(pin=TRIAL_PIN, judge="", slot=slot, scenario=encode_record(asked))
+    return trusted, record_answer(trusted, answer, FromCommand(answer=digest_bytes(b"answer")))
 
 
 def fingerprint(root: Path, name: str) -> str:

@@ -43,7 +43,7 @@ def played(study: Path, arm: OwnArm | CommandArm, replies: tuple[str, ...] = ())
 
 # --- a package -------------------------------------------------------------------------------------
 
-WRITER = '''\
+WRITER = """\
 from sealkit.agents.turns import Action, Ask, Message, Move
 
 from .words import first
@@ -60,7 +60,7 @@ class Player:
 
 def make(scene, options, draws):
     return Player(scene, options, draws)
-'''
+"""
 
 
 def own(study: Path, text: str = WRITER, models: tuple[str, ...] = ("writer",)) -> OwnArm:
@@ -78,7 +78,9 @@ def test_a_package_of_the_study_plays_and_knows_what_an_agent_may_know(tmp_path:
     briefing, fields, options, draw = episode.acts[1].memory["seen"]  # type: ignore[misc]
     assert fields == ["briefing", "finals", "max_acts", "params", "world"] and options == {"depth": 2}
     assert isinstance(briefing, str) and isinstance(draw, int)
-    again, _ = played(tmp_path, OwnArm(role="control", arm="arms/mine", models=("writer",), options={"depth": 2}), ("done",))
+    again, _ = played(
+        tmp_path, OwnArm(role="control", arm="arms/mine", models=("writer",), options={"depth": 2}), ("done",)
+    )
     assert again.acts[1].memory == episode.acts[1].memory  # the same draws
 
 
@@ -200,15 +202,20 @@ def test_a_program_that_is_not_there_is_the_harness(tmp_path: Path) -> None:
         played(tmp_path, CommandArm(role="control", run=("no-such-program",), models=(), trees=()))
 
 
-FAMILY = """\
+FAMILY = (
+    """\
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 open("pids", "w").write(f"{os.getpid()} {child.pid}")
-""" + PROGRAM
+"""
+    + PROGRAM
+)
 
 
 @pytest.mark.parametrize("replies", [("done",), ("noop",), ("give up",)])
-def test_the_program_and_what_it_started_are_killed_however_the_episode_ends(replies: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_program_and_what_it_started_are_killed_however_the_episode_ends(
+    replies: tuple[str, ...], tmp_path: Path
+) -> None:
     arm = program(tmp_path, FAMILY)
     if replies == ("noop",):
         with pytest.raises(HarnessError):

@@ -9,12 +9,12 @@ import json
 import sys
 from pathlib import Path
 
-from toy_model import MODEL, complete
-
 HERE = Path(__file__).parent
 
 
 def main() -> None:
+    from toy_model import MODEL, complete
+
     slot = json.load(sys.stdin)
     questions = [json.loads(line) for line in (HERE / "questions.jsonl").read_text().splitlines()]
     asked = questions[slot["slot"]["seed"]]
