@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import modelled
+from tests.loopback import Loopback
 from tests.studies import PLAN, SMALL, call, make_study, ok
 
 
@@ -100,3 +102,26 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine that remembers nothing yet."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state"
+
+
+@pytest.fixture(scope="session")
+def modelled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small study whose arms ask a model, sealed, never run. Copy it before you change it."""
+
+    def make(folder: Path) -> None:
+        ok(call("seal", PLAN, cwd=modelled.make_study(folder)))
+
+    return _once(tmp_path_factory, "modelled", make)
+
+
+@pytest.fixture(scope="session")
+def called_once(tmp_path_factory: pytest.TempPathFactory, modelled_once: Path) -> Path:
+    """The same after its run and analysis. Copy it before you change it."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(modelled_once, folder)
+        with Loopback(modelled.policy) as server:
+            ok(call("run", PLAN, "--endpoint", server.url, "--concurrency", "4", cwd=folder))
+        ok(call("analyse", PLAN, cwd=folder))
+
+    return _once(tmp_path_factory, "called", make)

@@ -50,10 +50,8 @@ def plan_text(
         "claims": "claims: {}\n",
     }
     text = _section.sub(lambda found: instead.get(found[1], found[0]), text)
-    text = text.replace(
-        "budget: {calls: 6000, tokens: 20000000, cost_microusd: null}",
-        budget or "budget: {calls: 6000, tokens: 20000000, cost_microusd: null}",
-    )
+    if budget:
+        text = re.sub(r"^  budget: .*$", f"  budget: {budget}", text, flags=re.MULTILINE)
     text = re.sub(r"  diagnoser:\n(    .*\n)+", "", text)
     return text.replace("price_per_million_tokens: null", f"price_per_million_tokens: {price}", 1)
 

@@ -14,7 +14,7 @@ from sealkit.files import to_type
 from sealkit.plan.slots import Stage
 from sealkit.run.bench import open_bench
 from sealkit.run.calling import Models
-from sealkit.run.run import RunReport, run_stage
+from sealkit.run.run import RunReport, run_stage, stop_stage
 from sealkit.run.shares import parse_share
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
@@ -42,6 +42,7 @@ concurrency_option = click.option(
 @jobs_option
 @endpoint_option
 @concurrency_option
+@click.option("--stop", metavar="REASON", help="Run nothing more, ever: close the run as it stands. Recorded.")
 @json_option
 def command(
     plan: Path,
@@ -50,6 +51,7 @@ def command(
     jobs: int,
     endpoints: tuple[str, ...],
     concurrency: int,
+    stop: str | None,
     as_json: bool,
 ) -> None:
     """Run every slot of a sealed plan that has no episode yet.
@@ -64,11 +66,17 @@ def command(
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
     on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent
     budget or five errors in a row pause it. Progress shows counts, never outcomes.
+
+    With --stop, slots that have no episode by now are missing for good, and counted so in every result.
     """
     if smoke and shard is not None:
         raise UsageError("a smoke run has no shards", where="--shard", remedy="leave one of --smoke and --shard out")
     share = None if shard is None else parse_share(shard)
-    report = go(plan, "smoke" if smoke else "confirmatory", jobs, endpoints, concurrency, share=share)
+    stage: Stage = "smoke" if smoke else "confirmatory"
+    if stop is not None:
+        report = stop_stage(open_bench(plan, stage, share=share), stop, now=now)
+    else:
+        report = go(plan, stage, jobs, endpoints, concurrency, share=share)
     after = f"{to_type('verify', plan)} && {to_type('analyse', plan)}"
     tell(report, as_json, next_step=after if share is None else f"{to_type('merge', plan)}, when every shard is closed")
 

@@ -4,6 +4,7 @@ The same ustar form as a source archive, the same bytes on every machine, and on
 
     CHANGELOG_AFTER_SEAL.md                         if there is one, as of the edition
     plans/NAME.yaml  NAME.seal.json  NAME.manifest.jsonl  NAME.source.tar     and those of each amendment
+    receipts/ID/blobs/ab/ab….gz                     the bodies that calls.jsonl names, but for those that are withheld
     receipts/ID/HEAD  calls.jsonl  episodes.jsonl  journal.jsonl     up to the entry that the edition was made at
     receipts/ID/pilot/HEAD  calls.jsonl  episodes.jsonl  journal.jsonl     whole, where the seal counts a pilot
 
@@ -22,13 +23,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from sealkit.agents.models.blobs import Blobs
 from sealkit.files import open_safely, read_in_chunks
 from sealkit.seal.archive import BLOCK, MAX_ARCHIVE, header, is_archive, stream_members, write_member
 from sealkit.seal.changelog import CHANGELOG, changelog_upto
-from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL
+from sealkit.seal.journal import BLOBS, CALLS, EPISODES, HEAD, JOURNAL
 from sealkit.seal.piloted import PILOT
 from sealkit.seal.places import amendment_file, beside
 from sealkit.seal.sealed import SealedPlan
+from sealkit.seal.withheld import withheld_bodies
+from sealkit.wire.attempts import read_calls
 from sealkit.wire.canon import encode_record
 from sealkit.wire.chain import JournalHead
 from sealkit.wire.digest import PREFIX
@@ -37,7 +41,7 @@ from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
 _KEPT = f"(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(CALLS)}|{re.escape(HEAD)})"
 _is_part = re.compile(
     rf"plans/[A-Za-z0-9._-]+|receipts/[A-Za-z0-9_-]+/(?:{PILOT}/)?{_KEPT}"
-    rf"|{re.escape(CHANGELOG)}"
+    rf"|receipts/[A-Za-z0-9_-]+/{BLOBS}/([0-9a-f]{{2}})/\1[0-9a-f]{{62}}\.gz|{re.escape(CHANGELOG)}"
 ).fullmatch
 
 
@@ -107,12 +111,24 @@ def _parts(sealed: SealedPlan, head: JournalHead) -> Iterator[_Part]:
     yield _Part(f"{folder}/{EPISODES}", head.episodes_size, sealed.receipts / EPISODES)
     if head.calls_size:
         yield _Part(f"{folder}/{CALLS}", head.calls_size, sealed.receipts / CALLS)
+        for path in _bodies(sealed, head.calls_size):
+            yield _Part(f"{folder}/{path.relative_to(sealed.receipts).as_posix()}", _size(path, study), path)
     made = {f"{folder}/{HEAD}": encode_record(head) + b"\n", CHANGELOG: changelog_upto(sealed, head)}
     yield from (_Part(name, len(data), data) for name, data in made.items() if data)
     if sealed.seal.pilot.head is not None:
         pilot = sealed.receipts / PILOT
         kept = [pilot / name for name in (JOURNAL, EPISODES, HEAD, CALLS) if os.path.lexists(pilot / name)]
         yield from (_Part(f"{folder}/{PILOT}/{path.name}", _size(path, study), path) for path in kept)
+
+
+def _bodies(sealed: SealedPlan, calls_size: int) -> list[Path]:
+    """The files of the bodies that the first bytes of calls.jsonl name, and that are there."""
+    with open(open_safely(sealed.receipts / CALLS, inside=sealed.study), "rb") as file:
+        calls = read_calls(file.read(calls_size), where=CALLS)
+    named = {digest for call in calls for digest in (call.request, call.response) if digest is not None}
+    blobs = Blobs(sealed.receipts / BLOBS, inside=sealed.study)
+    gone = withheld_bodies(sealed.receipts, inside=sealed.study)
+    return [path for digest in sorted(named - gone) if (path := blobs.path(digest)).exists()]
 
 
 def _size(path: Path, study: Path) -> int:

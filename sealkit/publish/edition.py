@@ -36,8 +36,10 @@ from sealkit.publish.not_proved import not_proved
 from sealkit.publish.page import page
 from sealkit.publish.review import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
+from sealkit.seal.journal import CALLS
 from sealkit.verify.study import Study
 from sealkit.verify.under_pin import VerifierState
+from sealkit.wire.attempts import read_calls
 from sealkit.wire.canon import decode_value, encode_value
 from sealkit.wire.chain import Analysed, JournalHead
 from sealkit.wire.digest import PREFIX, digest_bytes, short
@@ -89,6 +91,7 @@ def edition_of(study: Study, found: Review) -> Edition:
     so_far, course, head, analyses = Course(), Course(), history.head, 0
     for entry in history.entries():
         so_far.see(entry)
+        so_far.hear(read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})"))
         if isinstance(entry.event, Analysed):
             course, head, analyses = copy.deepcopy(so_far), history.head, analyses + 1
     if not analyses:

@@ -14,6 +14,8 @@ from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.plain import words
 from sealkit.seal.commitment import Seal
+from sealkit.verify.tally import CallTally
+from sealkit.wire.attempts import Calls
 from sealkit.wire.chain import (
     Amended,
     Analysed,
@@ -30,6 +32,7 @@ from sealkit.wire.chain import (
     Repaired,
     Sealed,
     Withdrawn,
+    Withheld,
 )
 from sealkit.wire.digest import short
 
@@ -56,12 +59,18 @@ class Course:
     looks: Counter[str] = field(default_factory=Counter)
     phases: Counter[str] = field(default_factory=Counter)
     environments: set[str] = field(default_factory=set)
+    calls: CallTally = field(default_factory=CallTally)
+    withheld: int = 0
     withdrawals: int = 0
     imported: list[Imported] = field(default_factory=list)
     torn: int = 0
     behind: int = 0
     shards: set[int] = field(default_factory=set)
     shared_among: int = 0
+
+    def hear(self, calls: Calls) -> None:
+        """Take the calls that the last entry tells of into account."""
+        self.calls.add(tuple(call for call in calls if call.stage == "confirmatory"))
 
     def see(self, entry: Entry) -> None:
         """Take one entry into account."""
@@ -79,6 +88,8 @@ class Course:
                 self.looks[event.what] += 1
         elif isinstance(event, Amended):
             self.phases[event.phase] += 1
+        elif isinstance(event, Withheld):
+            self.withheld += 1
         elif isinstance(event, Withdrawn):
             self.withdrawals += 1
         elif isinstance(event, Imported):
@@ -154,6 +165,7 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
             f"It was shared among {many(course.shared_among, 'shard')} by whole blocks, each with a journal of its "
             f"own, of which {len(course.shards)} {were(len(course.shards))} merged into this one."
         )
+    yield from _called(course)
     if course.opened > 1:
         yield f"The run was opened {course.opened} times."
     if course.pauses:
@@ -165,6 +177,26 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
         )
     if len(course.environments) > 1:
         yield f"It ran in {len(course.environments)} environments."
+
+
+def _called(course: Course) -> Iterator[str]:
+    calls = course.calls
+    if not calls.requests:
+        return
+    how = f" ({listed(calls.statuses)})" if set(calls.statuses) != {"complete"} else ""
+    yield (
+        f"Arms asked models in {many(calls.calls, 'call')} and {many(calls.requests, 'HTTP request')}{how}: "
+        f"{calls.input_tokens} input and {calls.output_tokens} output tokens"
+        + (f", {calls.cost_microusd} micro-USD by the plan's prices." if calls.cost_microusd else ".")
+    )
+    if calls.waited_ms:
+        yield f"Before requests that were made again {calls.waited_ms / 1000:.0f} s were waited in all."
+    if course.attempts > course.episodes + course.endings.total():
+        yield "An attempt that was killed may have made calls that nobody recorded."
+    served = ", ".join(f"{name} {count}" for name, count in sorted(calls.served.items()))
+    yield f"By their own word the replies came from {served}."
+    if course.withheld:
+        yield f"{many(course.withheld, 'body', 'bodies')} of calls {were(course.withheld)} withheld."
 
 
 def _after(spec: Spec, course: Course) -> Iterator[str]:

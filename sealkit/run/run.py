@@ -29,9 +29,10 @@ from sealkit.seal.history import History
 from sealkit.seal.journal import BLOBS, CALLS, Journal
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withheld, call_lines
-from sealkit.wire.errors import HarnessError, SealkitError, UsageError
+from sealkit.wire.errors import HarnessError, OutOfOrderError, SealkitError, UsageError
 
 MOST_ERRORS_IN_A_ROW = 5
+STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,24 @@ def run_stage(
         return RunReport(
             slots=state.slots, episodes=state.episodes, new=state.episodes - before,
             abandoned=sum(state.abandoned.values()), missing=missing, spent=spent if bench.roles else None,
+        )  # fmt: skip
+
+
+def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> RunReport:
+    """The stage is closed as it stands, and the journal says why: slots without an episode are missing for good.
+
+    `OutOfOrderError` if it is closed already.
+    """
+    with bench.writing(now()) as journal, interrupts() as ctrl_c:
+        state, spent, _ = _standing(bench)
+        if state.closed:
+            raise OutOfOrderError("the run has come to its end already", where=str(bench.plan_path))
+        with ctrl_c.held():
+            journal.append(Paused(stage=bench.stage, reason=STOPPED, detail=reason, calls=None), now=now())
+            journal.append(_closed(bench, state), now=now())
+        return RunReport(
+            slots=state.slots, episodes=state.episodes, new=0, abandoned=sum(state.abandoned.values()),
+            missing=state.slots - state.episodes, spent=spent if bench.roles else None,
         )  # fmt: skip
 
 

@@ -14,18 +14,26 @@ from typing import TypeAlias
 
 import msgspec
 
-from sealkit.plan.actors import ReferenceWorld, ScriptedArm
+from sealkit.agents.models.blobs import Blobs
+from sealkit.agents.models.errors import WithheldError
+from sealkit.agents.models.recorded import Recorded as Replies
+from sealkit.plan.actors import Arm, CommandArm, ReferenceWorld, ScriptedArm
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import blocks
-from sealkit.run.play import play_scripted
+from sealkit.run.play import answered, play_arm
 from sealkit.run.progress import SlotIndex
+from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.seal.manifest import Manifest
 from sealkit.seal.pins import Pinned, block_key
 from sealkit.seal.sealed import SealedPlan
-from sealkit.verify.sandbox import BrokenOffError
+from sealkit.seal.withheld import withheld_bodies
+from sealkit.verify.sandbox import BrokenOffError, Sandbox
 from sealkit.verify.study import Later, Study
-from sealkit.wire.canon import decode_record, reencode
+from sealkit.wire.attempts import Calls, read_calls
+from sealkit.wire.attempts import answered as answered_calls
+from sealkit.wire.canon import decode_record, encode_record, reencode
 from sealkit.wire.chain import EpisodeKept, Slot
+from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, UntrustedError, UsageError
 from sealkit.wire.records import Act, Count, Episode, Trusted
 from sealkit.world.loader import load_world
@@ -42,12 +50,27 @@ class Differing:
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """How many episodes were run again, those that differ in the order of the journal, and the blocks that these lie
-    in.
+    in; and the blocks of those that nobody can run again, because a reply is withheld.
     """
 
     episodes: Count
     differing: tuple[Differing, ...]
     blocks: tuple[Slot, ...]
+    untold: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One episode as it is recorded: its line, and the calls behind it with the bodies of their replies."""
+
+    slot: Slot
+    line: bytes
+    calls: Calls
+    replies: tuple[bytes, ...] | None  # null where one is withheld
+
+
+# The line that a slot leaves now with the recorded replies; a sentence if it asks something else.
+Again: TypeAlias = Callable[[Arm, Trusted, Recorded], bytes | str]
 
 
 def replay_recorded(
@@ -58,8 +81,16 @@ def replay_recorded(
         raise UsageError("this sealkit cannot run an external world again", where=plan.where("world"))
     world = load_world(study, plan.spec.world.name)
 
-    def again(agent_name: str, trusted: Trusted) -> bytes:
-        return play_scripted(world, agent_name, trusted)
+    def again(arm: Arm, trusted: Trusted, recorded: Recorded) -> bytes | str:
+        bodies = {digest_bytes(body): body for body in recorded.replies or ()}
+        replies = Replies(plan.spec, bodies.__getitem__, recorded.calls)
+        try:
+            playing = play_arm(arm, world, trusted, study, plan.spec.sample.endings.meanings())
+            line = answered(playing, replies.answer)
+            replies.finish()
+        except UntrustedError:
+            return "it asks a model something else"
+        return line
 
     return _replayed(sealed, sealed.pins, plan, manifest, again, step)
 
@@ -67,27 +98,37 @@ def replay_recorded(
 def check_reruns(study: Study) -> Count:
     """Derive the blocks that every amendment supersedes again, by its sealed source; how many, all as recorded.
 
-    `UntrustedError` naming the amendment if its blocks are not those in which recorded episodes would be others.
+    `UntrustedError` naming the amendment if its blocks are not those in which recorded episodes would be others. A
+    block in which a reply was withheld since may be among them or not.
     """
     count = 0
     for pinned in study.sealed.pins:
         if not pinned.blocks:
             continue
-        sandbox = study.under[pinned.pin].sandbox
         earlier = study.sealed.pins[: pinned.number]
-        found = _replayed(study.sealed, earlier, pinned.plan, pinned.manifest, sandbox.play, lambda done: None)
-        if found.blocks != pinned.superseded:
+        again = _in_sandbox(study.under[pinned.pin].sandbox, pinned.plan)
+        found = _replayed(study.sealed, earlier, pinned.plan, pinned.manifest, again, lambda done: None)
+        told = [block for block in pinned.superseded if block not in found.untold]
+        if [block for block in found.blocks if block not in found.untold] != told:
             what = f"amendment {pinned.number} supersedes {len(pinned.superseded)} blocks"
             raise UntrustedError(
                 f"{what}, but those in which its code gives other episodes are {len(found.blocks)}, or not the same",
                 where=str(study.sealed.path),
                 remedy="the blocks were not chosen by what the change does",
             )
-        count += len(found.blocks)
+        count += len(told)
     return count
 
 
-Again: TypeAlias = Callable[[str, Trusted], bytes]
+def _in_sandbox(sandbox: Sandbox, plan: Plan) -> Again:
+    def again(arm: Arm, trusted: Trusted, recorded: Recorded) -> bytes | str:
+        if isinstance(arm, ScriptedArm):
+            return sandbox.play(arm.scripted, trusted)
+        return sandbox.rerun_arm(
+            trusted, plan.data, tuple(map(encode_record, recorded.calls)), recorded.replies or ()
+        )  # fmt: skip
+
+    return again
 
 
 def _replayed(
@@ -98,36 +139,55 @@ def _replayed(
     again: Again,
     step: Callable[[int], None],
 ) -> Replayed:
-    episodes, differing = 0, []
-    for slot, line in _recorded(sealed, pins, plan):
+    episodes, differing, untold = 0, [], []
+    for recorded in _recorded(sealed, pins, plan):
         episodes += 1
-        why = _difference(line, _again(again, plan, manifest, slot))
+        if recorded.replies is None:
+            untold.append(recorded.slot)
+            why = "a reply is withheld, so that nobody can tell"
+        else:
+            why = _difference(recorded.line, _again(again, plan, manifest, recorded))
         if why:
-            differing.append(Differing(slot, why))
+            differing.append(Differing(recorded.slot, why))
         step(1)
-    return Replayed(episodes, tuple(differing), _blocks(plan, differing))
+    touched = _blocks(plan, [one.slot for one in differing])
+    return Replayed(episodes, tuple(differing), touched, _blocks(plan, untold))
 
 
-def _recorded(sealed: SealedPlan, pins: Sequence[Pinned], plan: Plan) -> Iterator[tuple[Slot, bytes]]:
+def _recorded(sealed: SealedPlan, pins: Sequence[Pinned], plan: Plan) -> Iterator[Recorded]:
     """The confirmatory episodes that count under these pins, and whose slot the plan has."""
     index, later = SlotIndex(plan.spec, "confirmatory"), Later(pins)
-    for entry, line in sealed.history():
+    bodies = Blobs(
+        sealed.receipts / BLOBS, inside=sealed.study, withheld=withheld_bodies(sealed.receipts, inside=sealed.study)
+    )
+    history = sealed.history()
+    for entry, line in history:
         event = entry.event
         if not isinstance(event, EpisodeKept) or event.stage != "confirmatory" or line is None:
             continue
         pinned = sealed.under(event.pin)
         if pinned.number < len(pins) and not later.left_out(pinned, event) and index.find(event.slot) is not None:
-            yield event.slot, line
+            calls = read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})")
+            yield Recorded(event.slot, line, calls, _replies(bodies, calls))
 
 
-def _again(again: Again, plan: Plan, manifest: Manifest, slot: Slot) -> bytes | str:
-    """The line that the slot leaves now; a sentence if it leaves none."""
-    arm = plan.spec.factors.arm[str(slot["arm"])]
-    if not isinstance(arm, ScriptedArm):
-        raise UsageError("this sealkit can run only scripted arms again", where=plan.where("factors", "arm"))
-    scenario = manifest.line(str(slot["family"]), int(slot["seed"]))
+def _replies(bodies: Blobs, calls: Calls) -> tuple[bytes, ...] | None:
     try:
-        return again(arm.scripted, Trusted(pin="", judge="", slot=slot, scenario=scenario))
+        return tuple(bodies.get(call.response or "") for call in answered_calls(calls))
+    except WithheldError:
+        return None
+
+
+def _again(again: Again, plan: Plan, manifest: Manifest, recorded: Recorded) -> bytes | str:
+    """The line that the slot leaves now; a sentence if it leaves none."""
+    name = str(recorded.slot["arm"])
+    arm = plan.spec.factors.arm[name]
+    if isinstance(arm, CommandArm):
+        what = "an arm that is a program is not run again, so nobody can say which episodes would be others"
+        raise UsageError(what, where=plan.where("factors", "arm", name), remedy="amend without --impact")
+    scenario = manifest.line(str(recorded.slot["family"]), int(recorded.slot["seed"]))
+    try:
+        return again(arm, Trusted(pin="", judge="", slot=recorded.slot, scenario=scenario), recorded)
     except BrokenOffError:
         raise
     except HarnessError as error:
@@ -153,9 +213,9 @@ def _plain(act: Act) -> bytes:
     return reencode(msgspec.structs.replace(act, prev="", head=""))
 
 
-def _blocks(plan: Plan, differing: list[Differing]) -> tuple[Slot, ...]:
+def _blocks(plan: Plan, among: list[Slot]) -> tuple[Slot, ...]:
     """The blocks, in plan order, in which these slots lie, by the levels that their slots share."""
     spec = plan.spec
-    touched = {block_key(one.slot, spec) for one in differing}
+    touched = {block_key(slot, spec) for slot in among}
     shared = (block[0] for block in blocks(spec, "confirmatory") if block_key(block[0], spec) in touched)
     return tuple({name: slot[name] for name in spec.sample.block_by} for slot in shared)

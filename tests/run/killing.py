@@ -27,7 +27,7 @@ ENTRY = 420  # bytes of a journal entry, about
 
 _NURSERY = """
 import json, os, sys
-import sealkit.cli.run, sealkit.run.executor, sealkit.agents.scripted
+import sealkit.cli.run, sealkit.run.executor, sealkit.run.calling, sealkit.agents.models.transport
 from sealkit.cli import main
 for line in sys.stdin:
     folder, arguments = json.loads(line)

@@ -62,6 +62,29 @@ class Study:
         return self.receipts / "episodes.jsonl"
 
     @property
+    def calls(self) -> Path:
+        return self.receipts / "calls.jsonl"
+
+    def swap_calls(self, number: int, edit: Callable[[list[Document]], object]) -> str:
+        """Edit the calls of episode `number` and make journal and HEAD fit; its slot in words."""
+        entries, whole, blocks = self.entries(), self.calls.read_bytes(), []
+        for entry in entries:
+            told = entry["event"].get("calls")
+            if told is not None:
+                blocks.append((entry["event"], whole[: told["bytes"]]))
+                whole = whole[told["bytes"] :]
+        event, block = [(event, block) for event, block in blocks if event["kind"] == "episode"][number]
+        documents = [json.loads(line) for line in block.splitlines()]
+        edit(documents)
+        edited = b"".join(spell(document) + b"\n" for document in documents)
+        event["calls"] = (
+            {"count": len(documents), "bytes": len(edited), "digest": digest_line(edited)} if edited else None
+        )
+        self.calls.write_bytes(b"".join(edited if one is event else other for one, other in blocks))
+        self.rewrite(entries)
+        return spell_slot(event["slot"])
+
+    @property
     def changelog(self) -> Path:
         return self.folder / "CHANGELOG_AFTER_SEAL.md"
 
@@ -104,6 +127,7 @@ class Study:
             spell({
                 "type": "sealkit/journal-head/v1", "count": len(lines), "digest": previous,
                 "size": self.journal.stat().st_size, "episodes_size": self.episodes.stat().st_size,
+                "calls_size": self.calls.stat().st_size if self.calls.exists() else 0,
             }) + b"\n"
         )  # fmt: skip
 

@@ -1,0 +1,113 @@
+"""A model that is swapped in the midst of a run, and each documented way on (docs/models.md): all end in an edition."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loopback import Loopback, faults
+from tests.modelled import PLAN, calls, events, make_study, plan_text, policy
+from tests.studies import call, ok
+
+MODEL, OTHER = "Qwen/Qwen2.5-7B-Instruct", "someone/else"
+
+
+@pytest.fixture(scope="module")
+def swapped_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of 8 slots whose model was swapped at request 45."""
+    study = make_study(tmp_path_factory.mktemp("swapped") / "study", plan_text(seeds=4))
+    ok(call("seal", PLAN, cwd=study))
+    other = faults.wrong_model(OTHER)
+    with Loopback(policy, lambda number, request: other if number > 45 else None) as server:
+        found = call("run", PLAN, "--endpoint", server.url, cwd=study)
+    assert found.code == 3 and "docs/models.md names the other ways on" in found.err
+    return study
+
+
+@pytest.fixture
+def swapped(swapped_once: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(swapped_once, tmp_path / "study"))
+
+
+def published(study: Path, plan: str) -> Any:
+    """The results of the edition that analysis and publication leave; verification holds before and after."""
+    ok(call("analyse", plan, cwd=study))
+    found = call("publish", plan, cwd=study)
+    assert found.code == 0, found.said
+    ok(call("verify", "receipts", "--no-remember", cwd=study))
+    (edition,) = (study / "publications").iterdir()
+    return json.loads((edition / "results.json").read_text(encoding="utf-8"))
+
+
+def test_it_is_paused_before_any_analysis_and_names_both_models(swapped: Path) -> None:
+    [paused] = events(swapped, "paused")
+    assert paused["reason"] == "model_drift"
+    assert paused["detail"] == f"the reply is by '{OTHER}', and the plan says '{MODEL}'"
+    assert 0 < len(events(swapped, "episode")) < 8
+    assert call("analyse", PLAN, cwd=swapped).code == 2, "nobody looks early"
+
+
+def test_stopping_at_a_block_leaves_the_rest_missing_and_says_so(swapped: Path) -> None:
+    kept = events(swapped, "episode")
+    out = ok(call("run", PLAN, "--stop", "the model was withdrawn", cwd=swapped)).out
+    assert f"{len(kept)} of 8 slots have their episode" in out and f"{8 - len(kept)} slots missing" in out
+    assert [event["reason"] for event in events(swapped, "paused")] == ["model_drift", "stopped"]
+    results = published(swapped, PLAN)
+    [effect] = results["analysis"]["effects"]
+    seeds = [event["slot"]["seed"] for event in kept]
+    [basis] = effect["basis"]
+    assert basis["n"] == sum(seeds.count(seed) == 2 for seed in set(seeds)) > 0
+    assert (basis["planned"], basis["planned"] - basis["n"]) == (4, basis["absent"] + basis["unpaired"])
+    assert "It was paused 2 times (model drift 1, stopped 1)." in results["methods"]
+    assert f"By their own word the replies came from {MODEL}, fingerprint fp_loopback " in results["methods"]
+    found = call("run", PLAN, "--stop", "again", cwd=swapped)
+    assert (found.code, "has come to its end already" in found.err) == (2, True)
+    assert call("run", PLAN, "--endpoint", "http://127.0.0.1:9/v1", cwd=swapped).code == 0, "nothing is left to run"
+
+
+def test_a_new_plan_runs_whole_beside_the_old_one(swapped: Path) -> None:
+    text = (swapped / PLAN).read_text(encoding="utf-8").replace(MODEL, OTHER).replace("id: part", "id: second", 1)
+    (swapped / "plans" / "second.yaml").write_text(text, encoding="utf-8")
+    ok(call("seal", "plans/second.yaml", cwd=swapped))
+    with Loopback(policy) as server:
+        ok(call("run", "plans/second.yaml", "--endpoint", server.url, "--concurrency", "4", cwd=swapped))
+        assert {request.json["model"] for request in server.requests} == {OTHER}
+    results = published(swapped, "plans/second.yaml")
+    assert "paused" not in results["methods"] and f"came from {OTHER}, fingerprint" in results["methods"]
+    assert [event["reason"] for event in events(swapped, "paused")] == ["model_drift"], "the old study stays as it was"
+
+
+def test_the_epoch_of_the_model_as_a_factor_asserts_each_slots_own_model(tmp_path: Path) -> None:
+    text = plan_text(more="  epoch: [first, second]\n").replace(
+        "block_by: [family, seed]", "block_by: [family, seed, epoch]"
+    )
+    agent = re.search(r"^  agent:\n((?:    .*\n)+)", text, re.MULTILINE)
+    assert agent is not None
+    settings = "".join(f"    {line}\n" for line in agent[1].splitlines())
+    levels = f"      first:\n{settings}      second:\n{settings.replace(MODEL, OTHER)}"
+    text = text.replace(agent[0], f"  agent:\n    factor: epoch\n    levels:\n{levels}")
+    text = text.replace("join: [family, seed]", "join: [family, seed, epoch]")
+    text = text.replace("smoke: {arm: all,", "smoke: {arm: all, epoch: [first],")
+    study = make_study(tmp_path / "study", text)
+    ok(call("seal", PLAN, cwd=study))
+    with Loopback(policy) as server:
+        ok(call("run", PLAN, "--endpoint", server.url, "--concurrency", "8", cwd=study))
+    assert {(one["slot"]["epoch"], one["model"]) for one in calls(study)} == {("first", MODEL), ("second", OTHER)}
+    results = published(study, PLAN)
+    assert f"{MODEL}, fingerprint fp_loopback " in results["methods"]
+    assert f"{OTHER}, fingerprint fp_loopback " in results["methods"]
+
+
+def test_the_document_names_every_reason_for_a_pause_and_every_way_on() -> None:
+    from tests.modelled import ROOT
+
+    text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    for word in ("model_drift", "authentication", "budget", "errors_in_a_row", "interrupted"):
+        assert f"| `{word}` |" in text
+    for way in ("**Stop at a block.**", "**A new plan.**", "**The model's epoch as a factor.**"):
+        assert way in text
