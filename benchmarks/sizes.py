@@ -19,6 +19,8 @@ class Sizes:
     pairs: tuple[int, int]  # that a bootstrap resamples, few and many
     resamples: int
     cells: tuple[int, int]  # analysed in one process, few and many
+    calls: tuple[int, int]  # episodes, and calls in each
+    turns: int  # repeats of what takes seconds
     rates: int  # at which coverage is counted, in each direction
 
 
@@ -33,6 +35,8 @@ FULL = Sizes(
     pairs=(50, 100_000),
     resamples=10_000,
     cells=(1_000, 100_000),
+    calls=(240, 10),
+    turns=1,
     rates=99,
 )
 TINY = Sizes(
@@ -46,5 +50,7 @@ TINY = Sizes(
     pairs=(5, 9),
     resamples=100,
     cells=(48, 72),
+    calls=(2, 2),
+    turns=1,
     rates=3,
 )

@@ -22,11 +22,18 @@ import orjson
 # Shorter words, such as `EMPTY` or `none`, are what local servers are given for a key: no secret, and found anywhere.
 SHORTEST: Final = 8
 
-# Each of the patterns below begins with, or holds, one of these; most bodies hold none.
-_MARKS: Final = (
-    b"sk-", b"hf_", b"hf-", b"gsk", b"pplx", b"xai", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_",
-    b"glpat-", b"AIza", b"AKIA", b"ASIA", b"xox", b"earer ", b"eyJ", b"PRIVATE KEY",
-)  # fmt: skip
+# Each of the patterns below holds one of these, and most bodies hold none. Written from a rare letter outward, they
+# take a tenth of the time.
+_MARKS: Final = tuple(
+    re.compile(mark)
+    for mark in (
+        rb"-(?:(?<=sk-)|(?<=hf-)|(?<=gsk-)|(?<=pplx-)|(?<=xai-)|(?<=glpat-)|(?<=xox[abprs]-)|(?<=-----))",
+        rb"_(?:(?<=hf_)|(?<=gsk_)|(?<=pplx_)|(?<=xai_)|(?<=gh[pousr]_)|(?<=_pat_))",
+        rb"A(?:Iza|KIA|SIA)",
+        rb"eyJ",
+        rb"earer ",
+    )
+)
 _COMMON: Final = re.compile(
     rb"(?<![A-Za-z0-9])(?:"
     rb"sk-[A-Za-z0-9_-]{20,}"  # OpenAI, Anthropic, OpenRouter, DeepSeek
@@ -61,7 +68,7 @@ class Watch:
     def _plainly_in(self, body: bytes) -> bool:
         if any(key in body for key in self._keys):
             return True
-        return any(mark in body for mark in _MARKS) and _COMMON.search(body) is not None
+        return any(mark.search(body) for mark in _MARKS) and _COMMON.search(body) is not None
 
 
 def _unescaped(body: bytes) -> bytes:
