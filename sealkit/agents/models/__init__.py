@@ -8,5 +8,6 @@ budget     what a run may use, reserved before a call and settled after it
 endpoint   where each role's model is served, with a key from the environment
 secrets    what looks like a key
 blobs      bodies by their digest
+local      a llama.cpp server on this machine, for a demo
 recorded   an episode's replies from recorded bodies, without a network
 """
