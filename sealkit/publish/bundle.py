@@ -33,7 +33,7 @@ from sealkit.seal.places import amendment_file, beside
 from sealkit.seal.sealed import SealedPlan
 from sealkit.seal.withheld import withheld_bodies
 from sealkit.wire.attempts import read_calls
-from sealkit.wire.canon import encode_record
+from sealkit.wire.canon import MAX_LINE, encode_record
 from sealkit.wire.chain import JournalHead
 from sealkit.wire.digest import PREFIX
 from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
@@ -123,9 +123,11 @@ def _parts(sealed: SealedPlan, head: JournalHead) -> Iterator[_Part]:
 
 def _bodies(sealed: SealedPlan, calls_size: int) -> list[Path]:
     """The files of the bodies that the first bytes of calls.jsonl name, and that are there."""
+    named: set[str] = set()
     with open(open_safely(sealed.receipts / CALLS, inside=sealed.study), "rb") as file:
-        calls = read_calls(file.read(calls_size), where=CALLS)
-    named = {digest for call in calls for digest in (call.request, call.response) if digest is not None}
+        while file.tell() < calls_size:
+            for call in read_calls(file.readline(MAX_LINE + 1), where=CALLS):
+                named |= {digest for digest in (call.request, call.response) if digest is not None}
     blobs = Blobs(sealed.receipts / BLOBS, inside=sealed.study)
     gone = withheld_bodies(sealed.receipts, inside=sealed.study)
     return [path for digest in sorted(named - gone) if (path := blobs.path(digest)).exists()]

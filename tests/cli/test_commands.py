@@ -211,6 +211,10 @@ def test_a_second_run_at_the_same_time_is_refused(sealed: Path) -> None:
 def test_a_plan_that_cannot_run_yet_is_refused_at_run_not_at_seal(tmp_path: Path) -> None:
     ok(call("init", "study", cwd=tmp_path))
     study = tmp_path / "study"
+    plan = study / "plans" / "v1.yaml"
+    looks = "{kind: interim_looks, after_blocks: [30], spending: pocock, alpha: 0.05, stop_for: [futility]}"
+    text = plan.read_text(encoding="utf-8")
+    plan.write_text(text.replace("stopping: {kind: fixed}", f"stopping: {looks}"), encoding="utf-8")
     ok(call("seal", "plans/v1.yaml", cwd=study))
     refused = call("run", "plans/v1.yaml", cwd=study)
     assert refused.code == 2
