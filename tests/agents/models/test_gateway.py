@@ -13,13 +13,12 @@ import pytest
 
 from sealkit.agents.models.budget import Budget, Limits, Spent, spent_on
 from sealkit.agents.models.errors import PauseError, ProviderError
-from sealkit.agents.models.exchange import Patience
 from sealkit.agents.models.gateway import Gateway, budget_of
 from sealkit.agents.turns import Reply
 from sealkit.plan.load import open_plan
 from sealkit.seal.sealed import open_seal
 from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
-from tests.agents.models.bench import HELLO, PLAN, SLOT, Bench, policy, read_calls, run, say
+from tests.agents.models.bench import HELLO, PLAN, QUICK, SLOT, Bench, policy, read_calls, run, say
 from tests.loopback import Loopback, faults
 
 NONE: dict[str, Any] = {"endpoints": {}, "blobs": None}
@@ -118,7 +117,7 @@ def test_every_request_counts(bench: Bench) -> None:
 def test_what_may_have_been_paid_for_is_charged_in_full(bench: Bench) -> None:
     budget = limited()
     with Loopback(policy, {1: faults.drip}) as server:
-        _, (call,) = bench.ask(server, budget=budget)
+        _, (call,) = bench.ask(server, budget=budget, patience=QUICK)
         most = len(server.requests[0].body) + 700
     assert (call.input_tokens, call.charged_tokens) == (None, most)
     assert budget.spent.tokens == most
@@ -134,7 +133,7 @@ def test_a_reply_that_does_not_say_its_usage_is_charged_in_full(bench: Bench) ->
 def test_a_run_that_goes_on_knows_what_it_used(bench: Bench) -> None:
     budget = limited()
     with Loopback(policy, {2: faults.drip, 4: faults.http_error(500), 6: faults.garbage}) as server:
-        lines = [call for _ in range(4) for call in bench.ask(server, budget=budget)[1]]
+        lines = [call for _ in range(4) for call in bench.ask(server, budget=budget, patience=QUICK)[1]]
     assert spent_on(lines) == budget.spent
     assert budget_of(bench.sealed.plan.spec, budget.spent).spent == budget.spent
 
@@ -293,7 +292,7 @@ def test_five_hundred_faults_reconcile(bench: Bench) -> None:
         return MIXED[word]
 
     async def go() -> list[Any]:
-        async with bench.gateway(server, budget=budget, patience=Patience(tries=3)) as gateway:
+        async with bench.gateway(server, budget=budget) as gateway:
             lines = [bench.line(gateway, attempt=n) for n in range(1, 301)]
             await asyncio.gather(*(line.answer(HELLO) for line in lines), return_exceptions=True)
             return [call for line in lines for call in read_calls(line)]

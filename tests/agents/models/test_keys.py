@@ -14,7 +14,7 @@ from sealkit.agents.models.endpoint import Endpoint, Key, read_endpoints
 from sealkit.agents.models.secrets import Watch
 from sealkit.wire.canon import encode_record
 from sealkit.wire.errors import HarnessError, UsageError
-from tests.agents.models.bench import KEY, Bench, policy, say
+from tests.agents.models.bench import KEY, PATIENT, QUICK, Bench, policy, say
 from tests.loopback import Fault, Loopback, faults
 
 ROLES = ("agent", "diagnoser")
@@ -30,7 +30,7 @@ ROLES = ("agent", "diagnoser")
 def test_no_trace_of_it_is_left(bench: Bench, fault: Fault | None, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with Loopback(policy, {} if fault is None else {1: fault, 2: fault, 3: fault}) as server:
-        outcome, calls = bench.ask(server)
+        outcome, calls = bench.ask(server, patience=QUICK if fault is faults.drip else PATIENT)
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     left = [repr(outcome), str(outcome), caplog.text, *(encode_record(call).decode() for call in calls)]
     left += [bench.blobs.get(f"sha256:{path.stem}").decode() for path in bench.folder.glob("blobs/*/*.gz")]

@@ -7,12 +7,17 @@ import socket
 import pytest
 
 from sealkit.agents.models.errors import PauseError, ProviderError
+from sealkit.agents.models.exchange import Patience
 from sealkit.agents.turns import Reply
 from sealkit.wire.calls import CALL_STATUSES
-from tests.agents.models.bench import KEY, Bench, policy
+from tests.agents.models.bench import KEY, PATIENT, QUICK, Bench, policy
 from tests.loopback import Fault, Loopback, faults
 
-ALWAYS = 10**6
+SLOW = (faults.drip, faults.stall_midway, faults.hang)
+
+
+def patience(fault: Fault) -> Patience:
+    return QUICK if fault in SLOW else PATIENT
 
 
 def every(fault: Fault) -> dict[int, Fault]:
@@ -93,7 +98,7 @@ def test_filtered_content_is_a_refusal(bench: Bench) -> None:
 @pytest.mark.parametrize(("status", "fault", "kept"), FAILS)
 def test_what_is_no_reply_is_not_asked_for_again(bench: Bench, status: str, fault: Fault, kept: bool) -> None:
     with Loopback(policy, every(fault)) as server:
-        error, (call,) = bench.ask(server)
+        error, (call,) = bench.ask(server, patience=patience(fault))
     assert isinstance(error, ProviderError)
     assert (error.word, call.status, len(server.requests)) == (status, status, 1)
     assert (call.response is not None) is kept
@@ -103,7 +108,7 @@ def test_what_is_no_reply_is_not_asked_for_again(bench: Bench, status: str, faul
 @pytest.mark.parametrize(("status", "fault"), AGAIN)
 def test_where_no_reply_came_it_is_asked_again(bench: Bench, status: str, fault: Fault) -> None:
     with Loopback(policy, {1: fault, 2: fault}) as server:
-        reply, calls = bench.ask(server)
+        reply, calls = bench.ask(server, patience=patience(fault))
     assert isinstance(reply, Reply)
     assert [(call.n, call.http_try, call.status) for call in calls] == [
         (1, 1, status), (1, 2, status), (1, 3, "complete"),
@@ -116,7 +121,7 @@ def test_where_no_reply_came_it_is_asked_again(bench: Bench, status: str, fault:
 @pytest.mark.parametrize(("status", "fault"), AGAIN)
 def test_not_for_ever(bench: Bench, status: str, fault: Fault) -> None:
     with Loopback(policy, every(fault)) as server:
-        error, calls = bench.ask(server)
+        error, calls = bench.ask(server, patience=patience(fault))
     assert isinstance(error, ProviderError)
     assert error.word == status
     assert [call.http_try for call in calls] == [1, 2, 3] and len(server.requests) == 3
