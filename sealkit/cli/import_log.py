@@ -14,7 +14,12 @@ from sealkit.wire.digest import short
 
 @click.group("import")
 def command() -> None:
-    """Take the episodes of a sealed plan from the log of another tool: recorded, not replayable."""
+    """Take the episodes of a sealed plan from the log of another tool: recorded, not replayable.
+
+    \b
+    Example:
+      sealkit import inspect logs/terse.eval plans/mine.yaml --arm terse
+    """
 
 
 @command.command("inspect")

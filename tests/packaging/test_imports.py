@@ -100,11 +100,14 @@ def third_party() -> dict[str, set[str]]:
     return found
 
 
+RUN_ONLY = {"local"}  # started as a program of its own, never imported
+
+
 def test_the_declared_dependencies_are_those_imported() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = [
         *project["dependencies"],
-        *(text for extra in project["optional-dependencies"].values() for text in extra),
+        *(text for name, extra in project["optional-dependencies"].items() if name not in RUN_ONLY for text in extra),
     ]
     assert {Requirement(text).name for text in declared} == {BROUGHT_BY.get(name, name) for name in third_party()}
 

@@ -231,8 +231,8 @@ def _a_turn_less(moves: list[Move]) -> None:
 
 
 FORGED: dict[str, tuple[Callable[[list[Move]], None], str]] = {
-    "memory": (_other_memory, "acts[2].memory: found {\"notes\":\"the door is locked\"}, due "),
-    "action": (_other_action, "].action: found {\"args\":{},\"name\":\"done\"}, due "),
+    "memory": (_other_memory, 'acts[2].memory: found {"notes":"the door is locked"}, due '),
+    "action": (_other_action, '].action: found {"args":{},"name":"done"}, due '),
     "acts": (_a_turn_less, "acts[1].action: found "),
 }
 
