@@ -157,7 +157,7 @@ def test_run_says_what_it_left_and_again_that_nothing_is_new(sealed: Path) -> No
     again = ok(call("run", PLAN, "--jobs", "1", cwd=sealed)).out
     assert again == (
         "8 of 8 slots have their episode, 0 of them new; 0 attempts abandoned, 0 slots missing\n"
-        f"next: sealkit verify receipts/ && sealkit analyse {PLAN}\n"
+        f"next: sealkit verify {PLAN} && sealkit analyse {PLAN}\n"
     )
 
 
