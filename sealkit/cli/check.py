@@ -21,6 +21,7 @@ from sealkit.seal.sealed import study_of
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
 from sealkit.world.loader import load_judge, load_verifier, load_world, make_scenario
+from sealkit.world.readers import open_readers
 from sealkit.world.sdk import Judge
 
 Ends: TypeAlias = Mapping[Stage, Sequence[AtEnd]]
@@ -77,6 +78,7 @@ def _check_study(study: Path, plan: Plan) -> Judge | None:
                 f"the world has no scripted agent {agent!r}; it has {known}", where=plan.where("factors", "arm", name)
             )
     if spec.judge is not None:
+        open_readers(study, plan)
         judge, given = load_judge(study, spec.judge)
         missing = [measure for measure in describe(plan).measures if measure not in given]
         if missing:

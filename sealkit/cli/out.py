@@ -69,6 +69,12 @@ class Progress:
         """So many were done before this began; they say nothing of the rate."""
         self._done = self._before = done
 
+    def turn_to(self, label: str, total: int, done: int) -> None:
+        """What follows is called so; of `total`, so many are done before it, and say nothing of the rate."""
+        self._label, self._total, self._done, self._before = label, total, done, done
+        self._started = self._last = self._clock()
+        self._live = self._live or (sys.stderr.isatty() and total > 0)
+
     def step(self, count: int = 1) -> None:
         """`count` more are done."""
         self._done += count

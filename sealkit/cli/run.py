@@ -96,7 +96,8 @@ def go(
     if bench.roles:
         models = Models(read_endpoints(endpoints, roles=bench.roles, environ=os.environ), concurrency)
     elif endpoints:
-        raise UsageError(f"no arm of the {stage} stage asks a model", where="--endpoint", remedy="leave it out")
+        what = f"no arm and no reading of the {stage} stage asks a model"
+        raise UsageError(what, where="--endpoint", remedy="leave it out")
     total = bench.begin().slots
     progress = Progress(f"{stage} slots", total)
     try:
@@ -114,13 +115,16 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
         }  # fmt: skip
         print_json(
             {"slots": report.slots, "episodes": report.episodes, "new": report.new,
-             "abandoned_attempts": report.abandoned, "missing": report.missing, **used}
+             "abandoned_attempts": report.abandoned, "missing": report.missing,
+             **({"readings": report.readings, "read": report.read} if report.readings else {}), **used}
         )  # fmt: skip
         return
     click.echo(
         f"{report.episodes} of {report.slots} slots have their episode, {report.new} of them new; "
         f"{report.abandoned} attempts abandoned, {report.missing} slots missing"
     )
+    if report.readings:
+        click.echo(f"{report.read} of {report.readings} readings by models have their reply")
     if spent is not None:
         click.echo(f"{spent.calls} requests to models so far, {spent.tokens} tokens, {spent.cost_microusd} micro-USD")
     click.echo(f"next: {next_step}")

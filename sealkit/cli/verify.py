@@ -231,6 +231,13 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
             f"  calls of arm {escape(name)}: {used.calls} in {used.requests} requests ({statuses}), "
             f"{used.input_tokens} input and {used.output_tokens} output tokens, {used.cost_microusd} micro-USD"
         )
+    for name, counts in found.readings.items():
+        click.echo(f"  readings, {escape(name)}: {', '.join(f'{count} {word}' for word, count in counts.items())}")
+    if (used := found.reading_calls).requests:
+        click.echo(
+            f"  calls of readings, which are no arm's: {used.calls} in {used.requests} requests, "
+            f"{used.input_tokens} input and {used.output_tokens} output tokens, {used.cost_microusd} micro-USD"
+        )
     for refused in found.not_admitted[:20]:
         origin = refused.admission.origin or refused.admission.status
         apart = f" ({refused.apart}, counted apart)" if refused.apart else ""

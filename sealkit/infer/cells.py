@@ -68,6 +68,8 @@ class Cells:
                     self._columns[name, level] = Column(self.grid.count)
                 else:
                     self._ragged[name, level] = Ragged()
+        # Where a reading failed, the slot has no outcome at its level alone; a byte a slot, once one has.
+        self._lost: dict[ColumnKey, bytearray] = {}
         self._overhead = {name: Column(self.grid.count) for name in ("acts", *USAGE_MEASURES)}
 
     # --- telling
@@ -90,7 +92,9 @@ class Cells:
             if isinstance(used, int):
                 self._overhead[name].put(number, used)
         for name, level, unit, value in values:
-            if unit is None:
+            if value is None:
+                self._lost.setdefault((name, level), bytearray(self.grid.count))[number] = 1
+            elif unit is None:
                 self._columns[name, level].put(number, value)
             else:
                 known = self._units.setdefault(self._metrics[name].unit or "", {})
@@ -114,8 +118,8 @@ class Cells:
 
     def _values(
         self, slot: Mapping[str, Level], measures: Mapping[str, Json]
-    ) -> Iterator[tuple[str, str | None, str | None, int]]:
-        """(metric, reading level, unit, kept number) of everything that the judge gave."""
+    ) -> Iterator[tuple[str, str | None, str | None, int | None]]:
+        """(metric, reading level, unit, kept number) of everything that the judge gave, or that a reading lost."""
         where = f"measures of slot {dict(slot)}:"
         for name, metric in self._metrics.items():
             for value in read_measures(self.spec, name, metric, measures, arm=str(slot.get("arm")), where=where):
@@ -160,6 +164,14 @@ class Cells:
     def state(self) -> NDArray[np.uint8]:
         """`MISSING`, `KNOWN`, `SET_ASIDE` or `FAILED` for every slot; under one pin also `ELSEWHERE`."""
         return np.frombuffer(self.states, dtype=np.uint8)
+
+    def state_of(self, metric: str, reading: str | None) -> NDArray[np.uint8]:
+        """The same for one metric: `MISSING` too where the episode counts, and its reading at this level failed."""
+        lost = self._lost.get((metric, reading))
+        if lost is None:
+            return self.state()
+        failed = np.frombuffer(lost, dtype=np.uint8) != 0
+        return np.where(failed & (self.state() == KNOWN), np.uint8(MISSING), self.state())
 
     def overhead(self) -> Iterator[tuple[str, Numbers]]:
         """What every admitted episode took: acts, and usage where it was measured; `NULL` where not."""

@@ -47,7 +47,7 @@ def headroom(spec: Spec, measured: Iterable[tuple[str, Mapping[str, Json]]]) -> 
         for name, metric in metrics.items():
             if (metric.measure or name) in measures:  # what calls used is no measure of the judge
                 read = read_measures(spec, name, metric, measures, arm=arm, where=f"measures of arm {arm}:")
-                found.setdefault((arm, name), []).extend(value for _, _, value in read if value != NULL)
+                found.setdefault((arm, name), []).extend(value for _, _, value in read if value not in (NULL, None))
     return tuple(
         end
         for arm in spec.factors.arm

@@ -9,8 +9,9 @@ a reading, a mapping from each level of the reading to all that:
     named_and_timed  {"structured": {"door_locks": 1, "tags_swapped": 0}, "transcript": {"door_locks": 0, …}}
 
 Whatever a metric of its kind cannot be is `MalformedError`: a broken judge is no result. So is a level of the reading
-that the plan takes in the episode's arm and the judge leaves out: what does not apply, it says, by null. A kept number
-k stands for k × `scale_of_values(metric)`, exactly; there is no float, so no NaN.
+that the plan takes in the episode's arm and nobody has taken: what does not apply, the judge says, by null. A reading
+that failed has the word `missing` at its level: no outcome, to which the plan's rule for missing ones applies. A kept
+number k stands for k × `scale_of_values(metric)`, exactly; there is no float, so no NaN.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Final, TypeAlias
 
 from sealkit.infer.columns import NULL
 from sealkit.plan.analysis import Binary, Counted, CountsAs, Duration, Ratio, Score
+from sealkit.plan.readings import LOST, is_taken
 from sealkit.plan.schema import Spec
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.records import Json
@@ -52,10 +54,11 @@ def parts_of(spec: Spec, metric_name: str) -> tuple[str, ...]:
 
 def read_measures(
     spec: Spec, metric_name: str, metric: Plain, measures: Mapping[str, Json], *, arm: str, where: str
-) -> Iterator[tuple[str | None, str | None, int]]:
+) -> Iterator[tuple[str | None, str | None, int | None]]:
     """(reading level, unit, kept number) for each value that `measures` holds of this metric; `NULL` for null.
 
-    `arm` is that of the episode: every level of a reading that is taken in it is due.
+    The number is null, and there is no unit, where a reading failed: nothing is known at that level. `arm` is that of
+    the episode: every level of a reading that is taken in it is due.
     """
     name = metric.measure or metric_name
     if name not in measures:
@@ -68,16 +71,19 @@ def read_measures(
     levels = spec.readings[metric.read_by].levels
     reads = _mapping(value, f"level of {metric.read_by}", f"{where} {name}")
     for level, reader in levels.items():
-        if level not in reads and (isinstance(reader.arms, str) or arm in reader.arms):
+        if level not in reads and is_taken(reader, arm):
             raise MalformedError(
                 f"found no {level}, a {metric.read_by} that the plan takes in arm {arm}",
                 where=f"{where} {name}",
-                remedy="let the judge give it, or null where it does not apply",
+                remedy="`sealkit run` takes what is left of the readings",
             )
     for level, read in reads.items():
         if level not in levels:
             raise MalformedError(f"found the reading {level}, due one of {', '.join(levels)}", where=f"{where} {name}")
-        yield from _units(metric, level, read, f"{where} {name} {level}")
+        if read == LOST:
+            yield level, None, None
+        else:
+            yield from _units(metric, level, read, f"{where} {name} {level}")
 
 
 def _units(metric: Plain, level: str | None, value: Json, where: str) -> Iterator[tuple[str | None, str | None, int]]:

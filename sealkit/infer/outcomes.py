@@ -48,7 +48,7 @@ def outcomes(
     cells: Cells, metric_name: str, metric: Plain, reading: str | None, slots: Numbers, *, rule: Rule, plus: bool
 ) -> Outcomes | NotEstimable:
     """The rows of the cells whose slots are given, a row a cell and a column a repetition."""
-    states = cells.state()[slots]
+    states = cells.state_of(metric_name, reading)[slots]
     if metric.unit is not None:
         return _of_units(cells, metric_name, metric, reading, slots, states, rule)
     values = cells.column(metric_name, reading).at(slots)

@@ -122,6 +122,7 @@ def _edition(
         "edition": name,
         "made_by": f"sealkit {sealkit.__version__}",
         "analysis": dict(analysis.record),
+        **_readings(found),
         "claims": [_claim(spec, ruling, after.notes.get(ruling.name, "")) for ruling in claims],
         "gates": [
             {"gate": gate.gate, "meaning": gate.meaning, "open": gate.open, "evidence": gate.evidence} for gate in gates
@@ -200,6 +201,19 @@ def _claim(spec: Spec, ruling: ClaimRuling, note: str) -> Json:
         "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why or note,
         "evidence": spec.evidence,
     }  # fmt: skip
+
+
+def _readings(found: Review) -> dict[str, Json]:
+    """What models read, and what that used, where the plan asks for it."""
+    if not found.readings:
+        return {}
+    levels: dict[str, Json] = {name: dict(counts.items()) for name, counts in found.readings.items()}
+    used = found.reading_calls
+    calls: dict[str, Json] = {
+        "calls": used.calls, "requests": used.requests, "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens, "cost_microusd": used.cost_microusd,
+    }  # fmt: skip
+    return {"readings": {"levels": levels, "used": calls}}
 
 
 def _study(study: Study, found: Review, course: Course, head: JournalHead, results: str) -> dict[str, Json]:

@@ -47,6 +47,7 @@ def _lines(document: Row) -> Iterator[str]:
     yield from _tables(effect_parts.effect_tables(analysis))
     yield "\n## From scheduled slots to outcomes"
     yield from _tables(parts.flow_tables(part_of(analysis, "flow")))
+    yield from _tables(parts.reading_tables(part_of(document, "readings")))
     yield from (f"\n{_paragraph(line)}" for line in parts.exclusion_lines(part_of(analysis, "exclusions")))
     yield from _amendments(document, analysis)
     yield "\n## Overhead"

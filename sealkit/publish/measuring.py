@@ -89,10 +89,10 @@ def measured(judge: UnderPin, checked: Checked, admission: Admission) -> Measure
     if admission.status != "admitted":
         return admission
     try:
-        measures = judge.measure(checked.trusted, checked.line)
+        measures = judge.measure(checked.trusted, checked.line, checked.replies)
     except BrokenOffError as error:
         raise BrokenOffError(f"the judge broke off: {error.what}", where=spell_slot(checked.slot)) from error
-    except HarnessError as error:
+    except (HarnessError, MalformedError) as error:
         return unmeasured(error)
     spec = judge.pinned.plan.spec
     if not spec.models or not isinstance(spec.world, ReferenceWorld):

@@ -28,6 +28,7 @@ from sealkit.wire.chain import (
     Merged,
     Opened,
     Paused,
+    Read,
     Recovered,
     Repaired,
     Sealed,
@@ -67,6 +68,7 @@ class Course:
     behind: int = 0
     shards: set[int] = field(default_factory=set)
     shared_among: int = 0
+    readings: dict[str, Counter[str]] = field(default_factory=dict)  # by reading and level, how their tries ended
 
     def hear(self, calls: Calls) -> None:
         """Take the calls that the last entry tells of into account."""
@@ -80,6 +82,9 @@ class Course:
                 self._see_run(entry, event)
             elif isinstance(event, EpisodeKept):
                 self.smoke += 1
+        elif isinstance(event, Read):
+            if event.stage == "confirmatory":
+                self.readings.setdefault(f"{event.reading} {event.level}", Counter())[event.ending] += 1
         elif isinstance(event, Sealed):
             self.sealed = entry.seq
         elif isinstance(event, (Looked, Analysed)):
@@ -160,6 +165,13 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
     parts += [f"{failed} ended without one ({listed(course.endings)})"] if failed else []
     parts += [f"{abandoned} {were(abandoned)} abandoned"] if abandoned else []
     yield f"Of {many(course.attempts, 'attempt')}, {', '.join(parts)}."
+    for name, endings in sorted(course.readings.items()):
+        read, unread = endings["said"] + endings["unreadable"], endings["unreadable"]
+        lost = Counter({ending: count for ending, count in endings.items() if ending not in ("said", "unreadable")})
+        parts = [f"{many(read, 'episode')} {were(read)} read by a model, shown neither arm nor family"]
+        parts += [f"{unread} of the replies could not be read"] if unread else []
+        parts += [f"{many(lost.total(), 'try', 'tries')} failed ({listed(lost)})"] if lost else []
+        yield f"Reading {words(name)}: {', '.join(parts)}."
     if course.shards:
         yield (
             f"It was shared among {many(course.shared_among, 'shard')} by whole blocks, each with a journal of its "

@@ -50,7 +50,10 @@ def _contents(shown: Row) -> dict[str, object]:
         "strata": parts.strata(rows_of(shown, "claims")),
         "plots": effect_parts.plots(effects),
         "tables": effect_parts.effect_tables(analysis),
-        "flow": parts.flow_tables(part_of(analysis, "flow")),
+        "flow": (
+            *parts.flow_tables(part_of(analysis, "flow")),
+            *parts.reading_tables(part_of(shown, "readings")),
+        ),
         "exclusions": parts.exclusion_lines(part_of(analysis, "exclusions")),
         "amendments": parts.amendment_tables(rows_of(shown, "amendments")),
         "differing": parts.differing_table(after),

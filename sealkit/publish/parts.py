@@ -160,6 +160,20 @@ def _numbers(heads: Sequence[str]) -> tuple[int, ...]:
     return tuple(range(1, len(heads)))
 
 
+def reading_tables(readings: Row) -> tuple[Table, ...]:
+    """What models read of the episodes, level by level, and what that used; nothing where none was asked to."""
+    if not readings:
+        return ()
+    levels, used = part_of(readings, "levels"), part_of(readings, "used")
+    heads = ("reading", "due", "made", "unreadable", "failed", "left")
+    rows = tuple((name, *(number(cast(Row, row).get(kind)) for kind in heads[1:])) for name, row in levels.items())
+    spent = Table(
+        "What readings used, which is no arm's overhead", tuple(map(words, used)),
+        (tuple(number(value) for value in used.values()),), tuple(range(len(used))),
+    )  # fmt: skip
+    return Table("Readings of the episodes by a model", heads, rows, _numbers(heads)), spent
+
+
 def exclusion_lines(exclusions: Row) -> tuple[str, ...]:
     """The cap on exclusions and what came of it, and whether compared arms lost alike."""
     lines = []

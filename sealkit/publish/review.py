@@ -71,7 +71,8 @@ class Review:
     what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or `*`; `published` the digest
     of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded; `pilot` what
     was piloted before the seal, as the seal says; `calls` what the confirmatory run asked models, by arm, whether it
-    left an episode or not.
+    left an episode or not. `readings` counts those of the episodes that count, by reading and level; what they asked
+    models, `reading_calls`, is no arm's.
     """
 
     head: JournalHead
@@ -100,6 +101,8 @@ class Review:
     cells: Cells | None
     measuring: Measuring | None
     calls: dict[str, CallTally]
+    readings: dict[str, dict[str, int]]
+    reading_calls: CallTally
 
     @property
     def faults(self) -> int:
@@ -198,6 +201,8 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         cells=measuring.cells if measuring is not None else None,
         measuring=measuring,
         calls=dict(sorted(study.calls.confirmatory.items())),
+        readings=stage.reads.counts(),
+        reading_calls=study.calls.readings,
     )
 
 
@@ -373,6 +378,10 @@ def _call_notes(study: Study) -> Iterator[str]:
         yield f"{study.reruns.same} episodes run again by their sealed arms from the recorded replies, the same bytes"
     if study.reruns.withheld:
         yield f"{study.reruns.withheld} episodes cannot be run again by their arms: replies are withheld"
+    if study.readings.same:
+        yield f"{study.readings.same} readings asked and read again by the sealed judge, with the same result"
+    if study.readings.withheld:
+        yield f"{study.readings.withheld} readings cannot be read again: replies are withheld"
     if study.reruns.programs:
         yield f"{study.reruns.programs} episodes of arms that are programs are not run again by these"
 

@@ -7,9 +7,9 @@ a journal and a pin of its own, the digest of the plan's canonical parse, which 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from sealkit.plan.actors import ReferenceWorld, roles_of
 from sealkit.plan.assignment import assignment_line
 from sealkit.plan.describe import parts_of_later_engines
 from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import Stage, grid, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.run.external import Command, open_command
@@ -37,6 +38,8 @@ from sealkit.wire.chain import Attempted, Opened, Sharded, Slot
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.records import Trusted
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
+from sealkit.world.readers import open_readers
+from sealkit.world.sdk import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Bench:
     world: LoadedWorld | Command | None
     scenario_line: Callable[[Slot], bytes]
     share: tuple[int, int] | None = None  # this shard, of so many
+    readers: Mapping[str, Reader] = field(default_factory=dict)  # the judge's, where models are asked for readings
 
     def trusted(self, slot: Slot) -> Trusted:
         """What a verifier may rely on for an episode of this slot."""
@@ -78,12 +82,24 @@ class Bench:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The model roles that sealkit asks for the arms of this stage, each once; an external world asks by itself."""
+        """The model roles that sealkit asks in this stage, for arms or for readings, each once."""
+        return tuple(dict.fromkeys((*self.arm_roles, *self.reading_roles)))
+
+    @property
+    def arm_roles(self) -> tuple[str, ...]:
+        """Those that it asks for the arms of this stage; an external world asks by itself."""
         spec = self.plan.spec
         if not isinstance(spec.world, ReferenceWorld):
             return ()
         arms = (spec.factors.arm[str(name)] for name in grid(spec, self.stage)["arm"])
         return tuple(dict.fromkeys(role for arm in arms for role in roles_of(arm)))
+
+    @property
+    def reading_roles(self) -> tuple[str, ...]:
+        """Those that it asks for readings of this stage's episodes; a pilot's are not read."""
+        if self.stage == "pilot":
+            return ()
+        return reading_roles(self.plan.spec, map(str, grid(self.plan.spec, self.stage)["arm"]))
 
     def history(self) -> History:
         """The stage's journal and episodes, to be read and checked."""
@@ -195,11 +211,12 @@ def _sealed_bench(plan_path: Path, stage: Stage, share: tuple[int, int] | None, 
         what = f"shard {share[0]} of {share[1]} has no slot: only whole blocks of the confirmatory stage are shared"
         raise UsageError(what, where="--shard", remedy="take fewer shards")
     check_no_drift(sealed)
+    readers = open_readers(sealed.study, sealed.plan) if runs else {}  # before the world: each load is a fresh one
     return Bench(
         plan_path=plan_path, study=sealed.study, plan=sealed.plan, stage=stage, pin=sealed.latest.pin,
         judge=sealed.judge, folder=sealed.receipts if share is None else shard_folder(sealed.receipts, *share),
         sealed=sealed, world=_world(sealed.study, sealed.plan) if runs else None,
-        scenario_line=lambda slot: sealed.trusted(slot).scenario, share=share,
+        scenario_line=lambda slot: sealed.trusted(slot).scenario, share=share, readers=readers,
     )  # fmt: skip
 
 

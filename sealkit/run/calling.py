@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Budget, Spent
@@ -23,10 +24,14 @@ from sealkit.agents.models.gateway import Gateway, Line
 from sealkit.agents.turns import Ask, Reply
 from sealkit.plan.actors import CommandArm
 from sealkit.run.bench import Bench
-from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending, joined
+from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending, Said, joined
 from sealkit.run.play import Playing
+from sealkit.wire.calls import Purpose
 from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError, MalformedError
+from sealkit.wire.records import Json
+
+CarriedOut: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
 
 INTERRUPTED = "interrupted"
 _SHOWN_EVERY_S = 0.5
@@ -40,6 +45,20 @@ class Models:
     endpoints: Mapping[str, Endpoint]
     concurrency: int
     patience: Patience = PATIENCE
+
+
+class Question(Protocol):
+    """A reading to be taken: whose episode is read, what is asked, and what the reply says."""
+
+    @property
+    def slot(self) -> Slot:
+        """The slot whose episode is read."""
+
+    def ask(self) -> Ask:
+        """The question."""
+
+    def read(self, text: str) -> Json:
+        """What the reply says."""
 
 
 @contextmanager
@@ -94,10 +113,17 @@ class Calling:
 
     def submit(self, slot: Slot, attempt: int) -> Pending:
         """Begin an attempt on the loop."""
+        return self._hand_over(lambda: self._attempt(slot, attempt))
+
+    def submit_reading(self, question: Question, attempt: int) -> Pending:
+        """Begin a reading on the loop."""
+        return self._hand_over(lambda: self._reading(question, attempt))
+
+    def _hand_over(self, carried_out: CarriedOut) -> Pending:
         outcome: Future[Outcome] = Future()
         with self._changed:
             self._running += 1
-        self._loop.call_soon_threadsafe(self._begin, slot, attempt, outcome)
+        self._loop.call_soon_threadsafe(self._begin, carried_out, outcome)
         return outcome
 
     def wait(self, pending: Pending) -> None:
@@ -121,16 +147,16 @@ class Calling:
 
     # --- on the loop
 
-    def _begin(self, slot: Slot, attempt: int, outcome: Future[Outcome]) -> None:
-        self._under_way[outcome] = self._loop.create_task(self._carry_out(slot, attempt, outcome))
+    def _begin(self, carried_out: CarriedOut, outcome: Future[Outcome]) -> None:
+        self._under_way[outcome] = self._loop.create_task(self._carry_out(carried_out, outcome))
 
     def _cut_off(self) -> None:
         for task in self._under_way.values():
             task.cancel()
 
-    async def _carry_out(self, slot: Slot, attempt: int, outcome: Future[Outcome]) -> None:
+    async def _carry_out(self, carried_out: CarriedOut, outcome: Future[Outcome]) -> None:
         try:
-            ended: Outcome | BaseException = await self._attempt(slot, attempt)
+            ended: Outcome | BaseException = await carried_out()
         except BaseException as error:  # whatever it is, whoever waits for the outcome is told
             ended = error
         del self._under_way[outcome]
@@ -145,26 +171,40 @@ class Calling:
             self._changed.notify_all()
 
     async def _attempt(self, slot: Slot, attempt: int) -> Outcome:
-        line = self._gateway.line(
-            stage=self._bench.stage, pin=self._bench.pin, slot=slot, attempt=attempt, purpose="act"
-        )
+        line = self._line(slot, attempt, "act")
+
+        async def played() -> Outcome:
+            return Kept(await self._play(slot, line), joined(line.calls))
+
+        return await self._ended(line, played)
+
+    async def _reading(self, question: Question, attempt: int) -> Outcome:
+        line = self._line(question.slot, attempt, "read")
+
+        async def read() -> Outcome:
+            reply = await line.answer(question.ask())
+            return Said(question.read(reply.text), joined(line.calls))
+
+        return await self._ended(line, read)
+
+    def _line(self, slot: Slot, attempt: int, purpose: Purpose) -> Line:
+        bench = self._bench
+        return self._gateway.line(stage=bench.stage, pin=bench.pin, slot=slot, attempt=attempt, purpose=purpose)
+
+    async def _ended(self, line: Line, carried_out: CarriedOut) -> Outcome:
+        """How it ended, with all of its calls, whose bodies are on disk."""
         try:
-            ended = await self._played(slot, line)
+            ended = await carried_out()
         except asyncio.CancelledError:
             ended = CutOff(INTERRUPTED, "stopped by the one who ran it", "", joined(line.calls))
+        except ProviderError as error:
+            ended = Broke("provider_error", f"{error.word}: {error.why}", joined(line.calls))
+        except PauseError as error:
+            ended = CutOff(error.reason, error.why, error.remedy, joined(line.calls))
+        except (HarnessError, MalformedError) as error:
+            ended = Broke("harness_error", str(error), joined(line.calls))
         self._gateway.blobs.flush()  # before the record that names them
         return ended
-
-    async def _played(self, slot: Slot, line: Line) -> Outcome:
-        try:
-            episode = await self._play(slot, line)
-            return Kept(episode, joined(line.calls))
-        except ProviderError as error:
-            return Broke("provider_error", f"{error.word}: {error.why}", joined(line.calls))
-        except PauseError as error:
-            return CutOff(error.reason, error.why, error.remedy, joined(line.calls))
-        except (HarnessError, MalformedError) as error:
-            return Broke("harness_error", str(error), joined(line.calls))
 
     async def _play(self, slot: Slot, line: Line) -> bytes:
         playing = self._bench.playing(slot)

@@ -1,10 +1,12 @@
-"""How an attempt at a slot ended, and the lines of calls.jsonl that tell what it asked models meanwhile."""
+"""How an attempt at a slot, or a reading of its episode, ended, and the lines of calls.jsonl that it left."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from sealkit.wire.records import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +15,14 @@ class Kept:
 
     line: bytes
     calls: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The reading had a reply, and `said` is what the judge reads in it; null if nothing can be."""
+
+    said: Json
+    calls: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,7 @@ class CutOff:
     calls: bytes = b""
 
 
-Outcome: TypeAlias = Kept | Broke | CutOff
+Outcome: TypeAlias = Kept | Said | Broke | CutOff
 
 
 class Pending(Protocol):

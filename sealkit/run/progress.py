@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import Stage, grid, slot_count, slots
+from sealkit.run.reads import Reads
 from sealkit.run.shares import Share, share_numbers
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused
+from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
 
@@ -69,6 +70,7 @@ class Standing:
     under_way: bytearray  # 1 from an attempt to its outcome
     tried: array[int]
     failed: array[int]
+    reads: Reads
     abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
     closed: bool = False
     in_a_row: list[int] = field(default_factory=list)  # slots of the failures since the last episode
@@ -97,9 +99,9 @@ class Standing:
     def follow(self, entry: Entry) -> None:
         """Take one more entry into account; `UntrustedError` if no run can have written it here."""
         event = entry.event
-        if isinstance(event, (Attempted, EpisodeKept, Failed)) and event.stage == self.stage:
+        if isinstance(event, (Attempted, EpisodeKept, Failed, Read)) and event.stage == self.stage:
             if self.closed:
-                raise _refuse(entry, "an attempt or its outcome after the run was closed")
+                raise _refuse(entry, "an attempt, its outcome or a reading after the run was closed")
             number = self.index(event.slot, where=_place(entry))
             share = self._share_of(entry)
             if share is not None and share.numbers[number] != share.shard:
@@ -107,6 +109,8 @@ class Standing:
                 raise _refuse(entry, what)
             if isinstance(event, Attempted):
                 self._follow_attempt(entry, event, number)
+            elif isinstance(event, Read):
+                self.in_a_row.clear()  # every slot had its attempts: what led there is no part of a later pause
             else:
                 self._follow_outcome(entry, event, number)
         elif isinstance(event, Closed) and event.stage == self.stage:
@@ -117,6 +121,7 @@ class Standing:
             self._amend(entry, event)
         elif isinstance(event, Merged) and self.stage == "confirmatory":
             self.take(event)
+        self.reads.follow(entry)
 
     def _share_of(self, entry: Entry) -> Share | None:
         if entry.shard is not None and self.taking is None:
@@ -142,6 +147,7 @@ class Standing:
         self.kept, self.under_way = bytearray(self.index.count), bytearray(self.index.count)
         self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
         self.in_a_row.clear()
+        self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=event.phase in LOOKED)
         if self.stage != "confirmatory":
             self.abandoned.clear()
             self.closed = False
@@ -155,7 +161,7 @@ class Standing:
                 continue
             self.kept[number] = kept[old]
             self.failed[number] = failed[old] if event.phase in LOOKED else 0
-        self.closed = self.closed and self.episodes + self._given_up() == self.index.count
+        self.closed = self.closed and self.episodes + self._given_up() == self.index.count and not self.reads.left()
 
     def untried(self) -> int:
         """How many of the slots have neither an episode nor a failure that is held against them."""
@@ -208,6 +214,7 @@ class Standing:
         if event.reason == ERRORS_IN_A_ROW:
             for number in self.in_a_row:
                 self.failed[number] -= 1
+        self.reads.pause(forgives=event.reason == ERRORS_IN_A_ROW)
         self.in_a_row.clear()
 
 
@@ -224,7 +231,8 @@ def begin(spec: Spec, stage: Stage, amendments: Sequence[Pinned] = ()) -> Standi
     index = SlotIndex(spec, stage)
     nothing = bytearray(index.count)
     zeros = _zeros(index.count)
-    return Standing(index, stage, nothing, nothing[:], zeros, zeros[:], amendments=amendments, spec=spec)
+    reads = Reads(spec, stage, (pinned.plan.spec for pinned in amendments))
+    return Standing(index, stage, nothing, nothing[:], zeros, zeros[:], reads, amendments=amendments, spec=spec)
 
 
 def begin_sealed(pins: Sequence[Pinned], stage: Stage) -> Standing:

@@ -1,4 +1,4 @@
-"""Runs a stage: every slot of it that has no episode yet, in drawn order, with one writer.
+"""Runs a stage: every slot of it that has no episode yet, in drawn order, with one writer; then the readings.
 
 For each attempt: `attempted` is on disk before it begins; then the lines of its calls, the episode line, the entry. A
 kill at any moment loses at most the attempts under way, and the next run begins them again; they stay counted. What
@@ -8,30 +8,29 @@ stops a run without a kill, Ctrl-C or a pause, records the calls of every attemp
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NoReturn, Protocol
 
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Budget, Limits, Spent, spent_on
 from sealkit.agents.models.gateway import limits_of
 from sealkit.plan.slots import Slot
 from sealkit.run.bench import Bench
-from sealkit.run.calling import INTERRUPTED, Models, calling
+from sealkit.run.calling import Models, calling
 from sealkit.run.executor import Executor, executing
-from sealkit.run.interrupt import Interrupts, interrupts
-from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending
-from sealkit.run.progress import ERRORS_IN_A_ROW, Standing
+from sealkit.run.interrupt import interrupts
+from sealkit.run.loop import Desk, Loop, Try, Watcher
+from sealkit.run.outcome import Broke, Kept, Said
+from sealkit.run.progress import Standing, follow_all
+from sealkit.run.readings import Readings
 from sealkit.run.shardcalls import share_of_limits
 from sealkit.seal.history import History
-from sealkit.seal.journal import BLOBS, CALLS, Journal
+from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withheld, call_lines
-from sealkit.wire.errors import HarnessError, OutOfOrderError, SealkitError, UsageError
+from sealkit.wire.errors import OutOfOrderError, UsageError
 
-MOST_ERRORS_IN_A_ROW = 5
 STOPPED = "stopped"
 
 
@@ -39,6 +38,7 @@ STOPPED = "stopped"
 class RunReport:
     """What a run left: slots of the stage, episodes in all and new ones, abandoned tries, slots given up.
 
+    `readings` are those that the plan asks models for, of the episodes that there are; `read` of them had a reply.
     `spent` is what calls to models used, in this run and those before it; None if the stage asks no model.
     """
 
@@ -47,20 +47,9 @@ class RunReport:
     new: int
     abandoned: int
     missing: int
+    readings: int
+    read: int
     spent: Spent | None
-
-
-class Watcher(Protocol):
-    """Is shown how far a run is: never an outcome."""
-
-    def begin(self, done: int) -> None:
-        """So many slots are done before this run."""
-
-    def step(self, count: int = 1) -> None:
-        """`count` more are done."""
-
-    def use(self, spent: Spent | None) -> None:
-        """What calls to models have used so far."""
 
 
 def run_stage(
@@ -74,6 +63,7 @@ def run_stage(
     if bench.roles and models is None:
         raise UsageError(f"no endpoint serves the model roles {', '.join(bench.roles)}", remedy="give --endpoint")
     with bench.writing(now()) as journal, interrupts() as ctrl_c:
+        desk = Desk(bench, journal, now, watch, ctrl_c)
         state, spent, withheld = _standing(bench)
         bench.check_may_run(state)
         before = state.episodes
@@ -83,15 +73,22 @@ def run_stage(
                 journal.append(bench.opened(), now=now())
             with contextlib.ExitStack() as stack:
                 executor = stack.enter_context(_executing(bench, jobs, models, spent, withheld))
-                _Run(bench, journal, state, now, watch, ctrl_c, executor).go()
+                _Slots(desk, state, executor).go()
                 spent = executor.spent or spent
+            if bench.reading_roles and models is not None:
+                state, spent = _read(desk, models, spent, withheld)
             with ctrl_c.held():
                 journal.append(_closed(bench, state), now=now())
-        missing = state.slots - state.episodes
-        return RunReport(
-            slots=state.slots, episodes=state.episodes, new=state.episodes - before,
-            abandoned=sum(state.abandoned.values()), missing=missing, spent=spent if bench.roles else None,
-        )  # fmt: skip
+        return _report(bench, state, spent, new=state.episodes - before)
+
+
+def _report(bench: Bench, state: Standing, spent: Spent, *, new: int) -> RunReport:
+    readings = [one for _, _, one in state.reads.due()]
+    return RunReport(
+        slots=state.slots, episodes=state.episodes, new=new, abandoned=sum(state.abandoned.values()),
+        missing=state.slots - state.episodes, readings=len(readings), read=sum(one.made for one in readings),
+        spent=spent if bench.roles else None,
+    )  # fmt: skip
 
 
 def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> RunReport:
@@ -106,10 +103,18 @@ def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> Run
         with ctrl_c.held():
             journal.append(Paused(stage=bench.stage, reason=STOPPED, detail=reason, calls=None), now=now())
             journal.append(_closed(bench, state), now=now())
-        return RunReport(
-            slots=state.slots, episodes=state.episodes, new=0, abandoned=sum(state.abandoned.values()),
-            missing=state.slots - state.episodes, spent=spent if bench.roles else None,
-        )  # fmt: skip
+        return _report(bench, state, spent, new=0)
+
+
+def _read(desk: Desk, models: Models, spent: Spent, withheld: frozenset[str]) -> tuple[Standing, Spent]:
+    """Every reading that the plan asks of a model is made, or given up, after this; the stage, and what is spent."""
+    bench = desk.bench
+    state = follow_all(bench.begin(), bench.history().entries())  # which knows where every episode stands
+    due = [one for _, _, one in state.reads.due()]
+    desk.watch.turn_to(f"{bench.stage} readings", len(due), sum(one.made for one in due))
+    with calling(bench, models, Budget(_limits(bench), spent), _blobs(bench, withheld)) as executor:
+        Readings(desk, state, executor).go()
+        return state, executor.spent or spent
 
 
 def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str]]:
@@ -144,10 +149,13 @@ def _limits(bench: Bench) -> Limits:
 def _executing(
     bench: Bench, jobs: int, models: Models | None, spent: Spent, withheld: frozenset[str]
 ) -> contextlib.AbstractContextManager[Executor]:
-    if models is None or not bench.roles:
+    if models is None or not bench.arm_roles:
         return executing(bench, jobs)
-    blobs = Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld)
-    return calling(bench, models, Budget(_limits(bench), spent), blobs)
+    return calling(bench, models, Budget(_limits(bench), spent), _blobs(bench, withheld))
+
+
+def _blobs(bench: Bench, withheld: frozenset[str]) -> Blobs:
+    return Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld)
 
 
 def added(one: Spent, other: Spent) -> Spent:
@@ -162,144 +170,52 @@ def _closed(bench: Bench, state: Standing) -> Closed:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Try:
-    """An attempt that is handed out and not recorded yet."""
+class _Slots(Loop[Slot, Executor]):
+    """The slots of a stage that are left, each an attempt or more."""
 
-    slot: Slot
-    number: int
-    pending: Pending
+    def __init__(self, desk: Desk, state: Standing, executor: Executor) -> None:
+        super().__init__(desk, executor)
+        self.state = state
 
-
-class _Run:
-    """One run of a stage: hands out attempts while there is room, and records them in the order handed out."""
-
-    def __init__(
-        self,
-        bench: Bench,
-        journal: Journal,
-        state: Standing,
-        now: Callable[[], datetime],
-        watch: Watcher,
-        ctrl_c: Interrupts,
-        executor: Executor,
-    ) -> None:
-        self.bench, self.journal, self.state, self.now, self.watch = bench, journal, state, now, watch
-        self.ctrl_c, self.executor = ctrl_c, executor
-        self.attempts = bench.plan.spec.sample.attempts
-        self.handed_out: deque[_Try] = deque()
-
-    def go(self) -> None:
-        slots = self._left()
-        try:
-            while True:
-                while self.executor.has_room(len(self.handed_out)) and (slot := next(slots, None)) is not None:
-                    with self.ctrl_c.held():
-                        self.handed_out.append(self._begin(slot))
-                if not self.handed_out:
-                    return
-                first = self.handed_out[0]
-                self.executor.wait(first.pending)
-                self.watch.use(self.executor.spent)
-                if not first.pending.done():
-                    continue
-                outcome = first.pending.result()
-                if isinstance(outcome, CutOff):
-                    self._stop_for(outcome)
-                with self.ctrl_c.held():  # recorded and no longer handed out, or neither
-                    self._settle(first, outcome)
-        except KeyboardInterrupt:
-            with self.ctrl_c.held():
-                self.executor.stop(at_once=True)
-                self._pause(INTERRUPTED, "stopped by the one who ran it")
-            raise
-
-    def _left(self) -> Iterator[Slot]:
+    def left(self) -> Iterator[Slot]:
         for slot in self.bench.drawn():
             number = self.state.index(slot)
             if not self.state.kept[number] and self.state.failed[number] < self.attempts.max:
                 yield slot
 
-    def _begin(self, slot: Slot) -> _Try:
-        number = self.state.index(slot)
+    def begin(self, work: Slot) -> Try[Slot]:
+        number = self.state.index(work)
         self.state.tried[number] += 1
         attempt = self.state.tried[number]
         self.journal.append(
-            Attempted(stage=self.bench.stage, pin=self.bench.pin, slot=slot, attempt=attempt), now=self.now()
+            Attempted(stage=self.bench.stage, pin=self.bench.pin, slot=work, attempt=attempt), now=self.now()
         )
-        arm = str(slot["arm"])
+        arm = str(work["arm"])
         self.state.abandoned[arm] = self.state.abandoned.get(arm, 0) + 1
-        return _Try(slot, attempt, self.executor.submit(slot, attempt))
+        return Try(work, attempt, self.executor.submit(work, attempt))
 
-    def _stop_for(self, met: CutOff) -> NoReturn:
-        """Pause for what cut an attempt off. Others may still end by themselves: their replies are paid for."""
-        self.executor.stop(at_once=False)
-        with self.ctrl_c.held():
-            self._pause(met.reason, met.why)
-        what = f"the run is paused, and no slot given up: {met.reason}: {met.why}"
-        raise HarnessError(what, remedy=met.remedy or "run again")
-
-    def _settle(self, one: _Try, outcome: Kept | Broke) -> None:
-        """Record how the attempt that was handed out first ended, and begin it again if it is to be."""
-        self.handed_out.popleft()
-        if isinstance(outcome, Kept):
-            self._keep(one, outcome)
-            return
-        self._fail(one, outcome)
-        if len(self.state.in_a_row) >= MOST_ERRORS_IN_A_ROW:
-            self.executor.stop(at_once=True)
-            self._pause(ERRORS_IN_A_ROW, outcome.why)
-            raise HarnessError(
-                f"{MOST_ERRORS_IN_A_ROW} errors in a row, the last: {outcome.why}",
-                remedy="the run is paused and no slot given up; mend it and run again",
-            )
-        again = outcome.ending in self.attempts.retry_on
-        if again and self.state.failed[self.state.index(one.slot)] < self.attempts.max:
-            self.handed_out.appendleft(self._begin(one.slot))
-        else:
-            self.watch.step()
-
-    def _keep(self, one: _Try, kept: Kept) -> None:
+    def keep(self, one: Try[Slot], outcome: Kept | Said) -> None:
+        assert isinstance(outcome, Kept)
         self.journal.append_episode(
-            kept.line, stage=self.bench.stage, pin=self.bench.pin, slot=one.slot, attempt=one.number,
-            now=self.now(), calls=kept.calls,
+            outcome.line, stage=self.bench.stage, pin=self.bench.pin, slot=one.work, attempt=one.number,
+            now=self.now(), calls=outcome.calls,
         )  # fmt: skip
-        self.state.abandoned[str(one.slot["arm"])] -= 1
-        self.state.kept[self.state.index(one.slot)] = 1
+        self.state.abandoned[str(one.work["arm"])] -= 1
+        self.state.kept[self.state.index(one.work)] = 1
         self.state.in_a_row.clear()
-        self.watch.step()
 
-    def _fail(self, one: _Try, broke: Broke) -> None:
+    def fail(self, one: Try[Slot], broke: Broke) -> int:
         failed = Failed(
-            stage=self.bench.stage, pin=self.bench.pin, slot=one.slot, attempt=one.number, ending=broke.ending,
+            stage=self.bench.stage, pin=self.bench.pin, slot=one.work, attempt=one.number, ending=broke.ending,
             why=broke.why, calls=call_lines(broke.calls),
         )  # fmt: skip
         self.journal.append(failed, now=self.now(), calls=broke.calls)
-        self.state.abandoned[str(one.slot["arm"])] -= 1
-        number = self.state.index(one.slot)
+        self.state.abandoned[str(one.work["arm"])] -= 1
+        number = self.state.index(one.work)
         self.state.failed[number] += 1
         self.state.in_a_row.append(number)
+        return self.state.failed[number]
 
-    def _pause(self, reason: str, detail: str) -> None:
-        """Record that the run stops here, with the calls of what it cut off; then the episodes that were whole by then.
-
-        In this order, because an episode would end the row of errors for which a run pauses.
-        """
-        ended = [(one, outcome) for one in self.handed_out if (outcome := _ended(one.pending)) is not None]
-        self.handed_out.clear()
-        calls = b"".join(outcome.calls for _, outcome in ended if not isinstance(outcome, Kept))
-        paused = Paused(stage=self.bench.stage, reason=reason, detail=detail, calls=call_lines(calls))
-        self.journal.append(paused, now=self.now(), calls=calls)
-        for one, outcome in ended:
-            if isinstance(outcome, Kept):
-                self._keep(one, outcome)
-
-
-def _ended(pending: Pending) -> Outcome | None:
-    """How an attempt ended; None if it has not, or if the machine failed it, of which the run says more."""
-    if not pending.done():
-        return None
-    try:
-        return pending.result()
-    except (SealkitError, OSError):
-        return None
+    @property
+    def errors_in_a_row(self) -> int:
+        return len(self.state.in_a_row)

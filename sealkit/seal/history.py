@@ -32,13 +32,12 @@ from sealkit.wire.chain import (
     Entry,
     EpisodeKept,
     Event,
-    Failed,
     JournalHead,
-    Paused,
     Sealed,
     Sharded,
     Slot,
     call_lines,
+    calls_of,
     follow,
 )
 from sealkit.wire.digest import digest_bytes, short
@@ -87,6 +86,11 @@ class History:
         self.in_force: InForce | None = InForce(first, ()) if isinstance(first, Sealed) else None
         self.taken: Taken | None = Taken(first) if isinstance(first, Sealed) else None
 
+    @property
+    def due(self) -> int:
+        """How many entries HEAD counted when this reading began."""
+        return 0 if self._due is None else self._due.count
+
     def amended(self, due: tuple[Due, ...], *, lacks_last: bool = False) -> None:
         """Hold what is read against these amendments. Call it before iterating.
 
@@ -121,7 +125,7 @@ class History:
                     self._meet(self.head)
                 met = met or self.head == self._due
                 event = entry.event
-                told = event.calls if isinstance(event, (EpisodeKept, Failed, Paused)) else None
+                told = calls_of(event)
                 self.calls = b"" if told is None else self._block(calls, entry.seq, told)
                 if type(event) is EpisodeKept:
                     yield entry, self._episode(episodes, entry.seq, event)

@@ -32,6 +32,7 @@ from sealkit.wire.chain import (
     Looked,
     Opened,
     Phase,
+    Read,
     Recovered,
     Repaired,
     Sealed,
@@ -92,9 +93,9 @@ class InForce:
     def follow(self, entry: Entry, where: str) -> None:
         """Take one more entry into account; `UntrustedError` naming `where` if it cannot stand here."""
         event = entry.event
-        if isinstance(event, (Opened, Imported, Attempted, EpisodeKept, Failed)):
+        if isinstance(event, (Opened, Imported, Attempted, EpisodeKept, Failed, Read)):
             if event.pin != self.pin or event.stage == "pilot":
-                what = "an episode" if isinstance(event, EpisodeKept) else "an attempt"
+                what = {EpisodeKept: "an episode", Read: "a reading"}.get(type(event), "an attempt")
                 raise UntrustedError(f"evidence: {what} of another pin or of a pilot", where=where)
         elif isinstance(event, Amended):
             self._amend(entry.seq, event, where)

@@ -34,15 +34,14 @@ from sealkit.wire.chain import (
     Entry,
     EpisodeKept,
     Event,
-    Failed,
     JournalHead,
     Opened,
-    Paused,
     Sealed,
     Sharded,
     Slot,
     Stage,
     call_lines,
+    calls_of,
     extend,
 )
 from sealkit.wire.digest import digest_bytes
@@ -161,8 +160,7 @@ class Journal:
 
 
 def _append_calls(folder: Folder, head: JournalHead, event: Event, block: bytes) -> None:
-    told = event.calls if isinstance(event, (EpisodeKept, Failed, Paused)) else None
-    if told != call_lines(block):
+    if calls_of(event) != call_lines(block):
         raise ValueError("the event tells of other calls than are given")
     if block:
         with open_log(folder, CALLS, writes=True, create=True) as log:

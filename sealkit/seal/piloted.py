@@ -18,7 +18,7 @@ from sealkit.seal.commitment import PilotSeal
 from sealkit.seal.history import open_history
 from sealkit.seal.journal import JOURNAL, exclusive
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Attempted, EpisodeKept, Failed, Opened, Paused
+from sealkit.wire.chain import Attempted, EpisodeKept, Failed, Opened, Paused, Read, calls_of
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Count
 
@@ -48,13 +48,13 @@ def read_pilot(folder: Path, *, inside: Path) -> Piloted | None:
     history = open_history(folder, inside=inside, first=None)
     for entry in history.entries():
         event = entry.event
-        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Paused)) and event.stage != PILOT:
+        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Read, Paused)) and event.stage != PILOT:
             what = f"an entry of a {event.stage} run in the journal of a pilot"
             raise UntrustedError(what, where=f"{folder / JOURNAL} entry {entry.seq}", remedy="no pilot writes this")
         attempts += isinstance(event, Attempted)
         episodes += isinstance(event, EpisodeKept)
-        if isinstance(event, (EpisodeKept, Failed, Paused)) and event.calls is not None:
-            calls += event.calls.count
+        told = calls_of(event)
+        calls += 0 if told is None else told.count
     return Piloted(episodes=episodes, attempts=attempts, calls=calls, head=str(history.head))
 
 

@@ -19,7 +19,9 @@ from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Spent, spent_on
 from sealkit.agents.models.request import model_of
 from sealkit.plan.actors import roles_of
+from sealkit.plan.readings import reading_roles, readings_asked
 from sealkit.plan.sample import Budget
+from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
 from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.seal.pins import Pinned
@@ -28,7 +30,8 @@ from sealkit.seal.withheld import withheld_bodies
 from sealkit.verify.bodies import check_bodies, check_line
 from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls, Tried, answered, by_try, check_order, read_calls, tried_by
-from sealkit.wire.chain import Entry, EpisodeKept, Failed, Paused, Withheld
+from sealkit.wire.calls import Purpose
+from sealkit.wire.chain import Entry, EpisodeKept, Failed, Paused, Read, Withheld
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.verdict import Reason, Rejected
 
@@ -46,11 +49,15 @@ class Called:
 
 @dataclass(slots=True)
 class CallChecks:
-    """Follows calls.jsonl beside the journal; `confirmatory` counts the calls of each arm, episode or none."""
+    """Follows calls.jsonl beside the journal; `confirmatory` counts the calls of each arm, episode or none.
+
+    What readings used is no arm's: it is counted apart.
+    """
 
     sealed: SealedPlan
     spent: Spent = field(default_factory=Spent)
     confirmatory: dict[str, CallTally] = field(default_factory=dict)
+    readings: CallTally = field(default_factory=CallTally)  # of the confirmatory run, whatever arm was read
     withheld: int = 0  # bodies that entries say were taken out
     bodies: Blobs = field(init=False)
     _cut_off: set[bytes] = field(default_factory=set)
@@ -71,7 +78,7 @@ class CallChecks:
         event = entry.event
         if isinstance(event, Withheld):
             self.withheld += 1
-        if not isinstance(event, (EpisodeKept, Failed, Paused)):
+        if not isinstance(event, (EpisodeKept, Failed, Read, Paused)):
             return None
         where = f"{self.sealed.receipts / CALLS} (entry {entry.seq})"
         calls = read_calls(block, where=where)
@@ -81,6 +88,9 @@ class CallChecks:
         self._pinned = self.sealed.under(event.pin)
         self._count(calls, self._pinned.plan.spec.sample.budget, where)
         tried = Tried(pin=event.pin, stage=event.stage, slot=event.slot, attempt=event.attempt)
+        if isinstance(event, Read):
+            self._hold_reading(event, tried, calls, where)
+            return None
         if isinstance(event, Failed):
             self._hold(tried, calls, where)
             return None
@@ -89,6 +99,9 @@ class CallChecks:
     def _take_cut_off(self, calls: Calls, event: Paused, under_way: UnderWay, where: str) -> None:
         self._count(calls, self._pinned.plan.spec.sample.budget, where)
         for tried, group in by_try(calls):
+            if group[0].purpose == "read" and tried.stage == event.stage:
+                self._hold_cut_off_reading(tried, group, where)
+                continue
             if tried.stage != event.stage or not under_way(tried) or _key(tried) in self._cut_off:
                 raise UntrustedError(f"evidence: calls of {_spell(tried)}, which is not under way", where=where)
             self._pinned = self.sealed.under(tried.pin)
@@ -97,7 +110,9 @@ class CallChecks:
 
     def _count(self, calls: Calls, budget: Budget, where: str) -> None:
         for tried, group in by_try(calls):
-            if tried.stage == "confirmatory":
+            if tried.stage == "confirmatory" and group[0].purpose == "read":
+                self.readings.add(group)
+            elif tried.stage == "confirmatory":
                 self.confirmatory.setdefault(str(tried.slot.get("arm")), CallTally()).add(group)
         new = spent_on(calls)
         self.spent = Spent(
@@ -127,14 +142,32 @@ class CallChecks:
     def _hold(self, tried: Tried, calls: Calls, where: str) -> None:
         if _key(tried) in self._cut_off and calls:
             raise UntrustedError(f"evidence: calls of {_spell(tried)}, which a pause had cut off", where=where)
+        arm = self._pinned.plan.spec.factors.arm.get(str(tried.slot.get("arm")))
+        self._hold_each(tried, calls, "act", roles_of(arm) if arm is not None else (), where)
+
+    def _hold_reading(self, event: Read, tried: Tried, calls: Calls, where: str) -> None:
+        """One question to the model of the level; whether it was the judge's, only its code can tell."""
+        arm = str(event.slot.get("arm"))
+        taken = readings_asked(self._pinned.plan.spec, arm)
+        roles = tuple(one.role for one in taken if one.role and one.key == (event.reading, event.level))
+        self._hold_each(tried, calls, "read", roles, where)
+        unlike = event.ending != "harness_error" and bool(answered(calls)) != (event.ending in HEARD)
+        if unlike or len({call.n for call in calls}) > 1:
+            what = f"a reading that ended by {event.ending} has {len(calls)} requests, {len(answered(calls))} answered"
+            raise UntrustedError(f"evidence: {what}", where=where, remedy="no run writes this")
+
+    def _hold_cut_off_reading(self, tried: Tried, calls: Calls, where: str) -> None:
+        pinned = self._pinned = self.sealed.under(tried.pin)
+        roles = reading_roles(pinned.plan.spec, (str(tried.slot.get("arm")),))
+        self._hold_each(tried, calls, "read", roles, where)
+
+    def _hold_each(self, tried: Tried, calls: Calls, purpose: Purpose, roles: tuple[str, ...], where: str) -> None:
         check_order(calls, where=where)
         spec = self._pinned.plan.spec
-        arm = spec.factors.arm.get(str(tried.slot.get("arm")))
-        roles = roles_of(arm) if arm is not None else ()
         for call in calls:
             at = f"{where}: call {call.n} of {_spell(tried)}"
-            if tried_by(call) != tried or call.purpose != "act":
-                raise UntrustedError(f"evidence: found a call of {_spell(tried_by(call))}", where=at)
+            if tried_by(call) != tried or call.purpose != purpose:
+                raise UntrustedError(f"evidence: found a call of {_spell(tried_by(call))}, {call.purpose}", where=at)
             if call.role not in roles:
                 due = f"one of {', '.join(roles)}" if roles else "none"
                 raise UntrustedError(f"evidence: it asks the role {call.role!a}, due {due}", where=at)

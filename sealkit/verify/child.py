@@ -12,6 +12,10 @@ request is the same in every version of this protocol, so that each side learns 
     {"op": "arm", "plan": "<yaml>", "pin": …, "judge": …, "slot": {…},
      "raw": ["scenario", "call.0", …, "reply.0", …]}                     → {"raw": ["episode"]} or {"untrusted": "…"}
     {"op": "judge", "raw": ["episode", "scenario"]}                      → {"measures": {…}}
+    {"op": "read", "plan": "<yaml>", "slot": {…}, "reading": …, "level": …, "requests": ["sha256:…", …],
+     "raw": ["episode", "scenario", "reply.0"]}                          → {"said": …} or {"untrusted": "…"}
+    {"op": "score", "readings": [{"reader": …, "said": "<json>"}, {"reader": …}],
+     "raw": ["episode", "scenario"]}                                     → {"scores": [{…}, …]}
     {"op": "scenario", "family": …, "params": {…}, "seed": …}            → {"raw": ["scenario"]}
     {"op": "check", "verifier": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["episode", "scenario"]}
                                                                          → a verdict
@@ -32,17 +36,30 @@ from typing import Final, TypeAlias, cast
 import msgspec
 
 from sealkit.agents.models.recorded import Recorded
+from sealkit.agents.models.reply import read_reply
+from sealkit.agents.models.request import FORMS, encode_request, model_of
+from sealkit.agents.turns import Ask
 from sealkit.plan.load import open_plan_bytes
+from sealkit.plan.readings import readings_asked
 from sealkit.plan.schema import Spec
 from sealkit.run.play import answered, play_arm, play_scripted
 from sealkit.wire.calls import Call
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
-from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import SealkitError, UntrustedError
+from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.errors import HarnessError, SealkitError, UntrustedError
 from sealkit.wire.records import Episode, Json, Level, Move, Scenario, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
-from sealkit.world.loader import LoadedWorld, asks_for_rerun, load_judge, load_verifier, load_world, make_scenario
-from sealkit.world.sdk import Judge
+from sealkit.world.loader import (
+    LoadedWorld,
+    asks_for_rerun,
+    load_judge,
+    load_readers,
+    load_verifier,
+    load_world,
+    make_scenario,
+)
+from sealkit.world.readers import messages_of, ruled_by, said_by, scored_by
+from sealkit.world.sdk import Judge, Reader
 from sealkit.world.witness import rerun
 
 PROTOCOL: Final = 1  # raised by any change after which a child of the version before answers otherwise
@@ -58,6 +75,7 @@ class Child:
         self.source = source
         self.world: LoadedWorld | None = None
         self.judge: Judge | None = None
+        self._judge_path, self._readers = "", dict[str, Reader]()
         self._plan: tuple[str, Spec] | None = None
 
     def answer(self, request: Request, raw: Raw) -> tuple[Json, Raw]:
@@ -73,6 +91,10 @@ class Child:
             return self._arm(request, raw)
         if op == "judge":
             return self._judge(raw), {}
+        if op == "read":
+            return self._read(request, raw), {}
+        if op == "score":
+            return self._score(request, raw), {}
         if op == "scenario":
             return {}, {"scenario": self._scenario(request)}
         if op == "check":
@@ -82,6 +104,7 @@ class Child:
     def _load(self, world: str, judge: str) -> Json:
         self.world = load_world(self.source, world)
         self.judge, measures = load_judge(self.source, judge)
+        self._judge_path, self._readers = judge, {}
         return {"measures": list(measures)}
 
     def _rerun(self, request: Request, raw: Raw) -> bytes:
@@ -124,6 +147,39 @@ class Child:
         measures = self.judge(decode_record(raw["scenario"], Scenario), decode_record(raw["episode"], Episode))
         return {"measures": dict(measures)}
 
+    def _reader(self, name: str) -> Reader:
+        if not self._readers:
+            self._readers = dict(load_readers(self.source, self._judge_path))
+        if name not in self._readers:
+            raise HarnessError(f"the judge has no reader {name}")
+        return self._readers[name]
+
+    def _read(self, request: Request, raw: Raw) -> Json:
+        """What the recorded reply to the judge's question says; none was recorded if there is no reply."""
+        spec, slot = self._spec(str(request["plan"])), cast(dict[str, Level], request["slot"])
+        key = (str(request["reading"]), str(request["level"]))
+        taken = next(one for one in readings_asked(spec, str(slot["arm"])) if one.key == key)
+        reader = self._reader(taken.reader)
+        messages = messages_of(reader, *_episode(raw), taken.level)
+        ask = Ask(role=taken.role or "", messages=messages, schema=reader.schema)
+        model = model_of(spec, ask.role, slot)
+        asked = {digest_bytes(encode_request(ask, model, form)) for form in FORMS}
+        for recorded in cast(list[str], request["requests"]):
+            if recorded not in asked:
+                return {"untrusted": f"found the request {short(recorded)}, and the judge asks another"}
+        replies = _numbered(raw, "reply")
+        return {"said": said_by(reader, read_reply(b64decode(replies[0]), model).text) if replies else None}
+
+    def _score(self, request: Request, raw: Raw) -> Json:
+        """The measures of what was said in each reading; where nothing was, of what the rules say."""
+        scenario, episode = _episode(raw)
+        scores: list[Json] = []
+        for one in cast(list[dict[str, str]], request["readings"]):
+            reader = self._reader(one["reader"])
+            said = decode_value(one["said"].encode()) if "said" in one else ruled_by(reader, scenario, episode)
+            scores.append(dict(scored_by(reader, scenario, episode, said)))
+        return {"scores": scores}
+
     def _scenario(self, request: Request) -> bytes:
         assert self.world is not None, "load comes first"
         params = cast(dict[str, Json], request["params"])
@@ -142,6 +198,10 @@ class Child:
 def _numbered(raw: Raw, name: str) -> list[bytes]:
     """The lines called NAME.0, NAME.1, and so on, in the order in which they came."""
     return [line for each, line in raw.items() if each.startswith(f"{name}.")]
+
+
+def _episode(raw: Raw) -> tuple[Scenario, Episode]:
+    return decode_record(raw["scenario"], Scenario), decode_record(raw["episode"], Episode)
 
 
 def _trusted(request: Request, raw: Raw) -> Trusted:

@@ -22,6 +22,7 @@ from typing import IO, Literal, NoReturn, Self, TypeAlias, cast
 import msgspec
 
 import sealkit
+from sealkit.plan.readings import Taken
 from sealkit.verify.child import PROTOCOL, spelled
 from sealkit.wire.canon import MAX_LINE, decode_value
 from sealkit.wire.errors import HarnessError, MalformedError
@@ -162,6 +163,36 @@ class Sandbox:
         if not isinstance(measures, dict):
             raise HarnessError("the sealed judge gave no measures")
         return measures
+
+    def read_again(
+        self, trusted: Trusted, episode: bytes, plan: bytes, taken: Taken, requests: Sequence[str],
+        replies: Sequence[bytes],
+    ) -> dict[str, Json] | str:  # fmt: skip
+        """What the sealed judge reads in the reply, as `said`; a sentence if it does not ask the requests.
+
+        `plan` is the plan's file, `replies` has the body of the response, or nothing.
+        """
+        request: dict[str, Json] = {"op": "read", "plan": plan.decode(), "slot": dict(trusted.slot)}
+        request |= {"reading": taken.reading, "level": taken.level, "requests": list(requests)}
+        raw = {"scenario": trusted.scenario, "episode": episode}
+        raw |= {f"reply.{number}": b64encode(body) for number, body in enumerate(replies)}
+        answer, _ = self._ask(request, raw)
+        if "untrusted" in answer:
+            return str(answer["untrusted"])
+        if "said" not in answer:
+            raise HarnessError("the sealed source answered without what was said")
+        return answer
+
+    def score(self, scenario: bytes, episode: bytes, readings: Sequence[Json]) -> Sequence[Mapping[str, Json]]:
+        """The measures that the sealed judge gives each reading of this episode."""
+        request: dict[str, Json] = {"op": "score", "readings": list(readings)}
+        scores = self._ask(request, {"scenario": scenario, "episode": episode})[0].get("scores")
+        if not isinstance(scores, list) or len(scores) != len(readings):
+            raise HarnessError("the sealed judge did not score every reading")
+        found = [score for score in scores if isinstance(score, dict)]
+        if len(found) < len(scores):
+            raise HarnessError("the sealed judge gave no measures of a reading")
+        return found
 
     def scenario(self, family: str, seed: int, params: Mapping[str, Json]) -> bytes:
         """The scenario line that the sealed world makes of (family, seed)."""

@@ -21,8 +21,10 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from sealkit.plan.readings import ReadingKey, asks_readers
 from sealkit.plan.slots import Stage
 from sealkit.run.progress import SlotIndex, begin_sealed
+from sealkit.run.reads import Reads, episode_line
 from sealkit.seal.history import History
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan, open_seal
@@ -30,10 +32,11 @@ from sealkit.verify.arms import ArmReruns
 from sealkit.verify.called import CallChecks, Called
 from sealkit.verify.folder import check_folder
 from sealkit.verify.logs import Logs
+from sealkit.verify.readings import NONE, ReadingReruns, Replies, Reply, replies_of, taken_of
 from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
-from sealkit.wire.attempts import Calls, Tried
-from sealkit.wire.chain import Entry, EpisodeKept, Slot
+from sealkit.wire.attempts import Calls, Tried, read_calls
+from sealkit.wire.chain import Entry, EpisodeKept, Read, Slot
 from sealkit.wire.recorded import FromCommand, FromLog
 from sealkit.wire.records import Count, Counts, Trusted
 from sealkit.wire.verdict import Verdict
@@ -79,6 +82,7 @@ class Checked:
     """One episode and what every verifier of the plan said of it. `pin` is the number of the pin that it ran under.
 
     If its calls to models do not hold, `verdicts` says so under `calls`; under `arm`, if the arm did otherwise.
+    `replies` are what models said of it when they read it.
     """
 
     entry: Count
@@ -92,6 +96,7 @@ class Checked:
     ended: str
     verdicts: dict[str, Verdict]
     calls: Calls
+    replies: Replies
 
 
 class Study:
@@ -102,6 +107,7 @@ class Study:
         self._closing = closing
         self._sandboxes = sandboxes
         self.calls, self.reruns = CallChecks(sealed), ArmReruns()  # of the episodes that were gone through last
+        self.readings = ReadingReruns()
         reviewer = Reviewer()
         self.under = {pinned.pin: UnderPin(pinned, reviewer, sandboxes) for pinned in sealed.pins}
 
@@ -152,6 +158,7 @@ class Study:
         states = {stage: begin_sealed(self.sealed.pins, stage) for stage in stages}
         later = Later(self.sealed.pins)
         self.calls, self.reruns, logs = CallChecks(self.sealed), ArmReruns(), Logs(self.sealed)
+        self.readings, replies = ReadingReruns(), self._replies(history)
 
         def under_way(tried: Tried) -> bool:
             return tried.stage in states and states[tried.stage].is_under_way(tried.slot, tried.attempt)
@@ -168,12 +175,32 @@ class Study:
                 under = self.under[self.sealed.under(event.pin).pin]
                 left_out = later.left_out(under.pinned, event)
                 logs.check(event.slot, peek.source, f"journal.jsonl entry {entry.seq}")
-                yield _checked(entry.seq, event, line, peek, under, left_out, called, self._rerun)
+                said = replies.get(event.digest, NONE)
+                yield _checked(entry.seq, event, line, peek, under, left_out, called, said, self._rerun)
+            elif isinstance(event, Read) and self.isolation is not None:
+                self._read_again(event, states[event.stage].reads, read_calls(history.calls, where="calls"))
 
     def _rerun(self, under: UnderPin, trusted: Trusted, line: bytes, calls: Calls) -> Verdict | None:
         if self.isolation is None:
             return None
         return self.reruns.check(under, trusted, line, calls, self.calls.bodies)
+
+    def _replies(self, history: History) -> dict[str, dict[ReadingKey, Reply]]:
+        """What was said of every episode. Readings stand behind all episodes, so it is looked up before them."""
+        if not any(asks_readers(pinned.plan.spec) for pinned in self.sealed.pins):
+            return {}
+        return replies_of(self.sealed.history(), until=history.due)
+
+    def _read_again(self, event: Read, reads: Reads, calls: Calls) -> None:
+        """Raise unless the judge that was pinned then asks and reads so again."""
+        under, shelved = self.under[self.sealed.under(event.pin).pin], reads.of_slot(event.slot)
+        taken = taken_of(under.pinned.plan.spec, event)
+        assert shelved is not None and taken is not None, "Standing and CallChecks have refused it"
+        line = episode_line(self.sealed.receipts, shelved, inside=self.sealed.study)
+        trusted = self.sealed.under(shelved.pin).trusted(event.slot)
+        self.readings.check(
+            under.sandbox, under.pinned.plan.data, event, taken, trusted, line, calls, self.calls.bodies
+        )
 
     def check_scenarios(self) -> Count:
         """Let the world of every pin make its scenarios again; how many, all with the sealed bytes."""
@@ -210,7 +237,7 @@ def _peeked(line: bytes | None) -> _Peek:
 
 def _checked(
     seq: int, event: EpisodeKept, line: bytes, peek: _Peek, under: UnderPin, left_out: LeftOut | None,
-    called: Called, rerun: Callable[[UnderPin, Trusted, bytes, Calls], Verdict | None],
+    called: Called, replies: Replies, rerun: Callable[[UnderPin, Trusted, bytes, Calls], Verdict | None],
 ) -> Checked:  # fmt: skip
     trusted = under.pinned.trusted(event.slot)
     verdicts = under.check(trusted, line)
@@ -224,7 +251,7 @@ def _checked(
     ended = closing.ended if _is_word(closing.ended) else "unreadable"
     return Checked(
         entry=seq, stage=event.stage, slot=event.slot, pin=under.pinned.number, left_out=left_out, trusted=trusted,
-        line=line, counts=closing.counts, ended=ended, verdicts=verdicts, calls=called.calls,
+        line=line, counts=closing.counts, ended=ended, verdicts=verdicts, calls=called.calls, replies=replies,
     )  # fmt: skip
 
 

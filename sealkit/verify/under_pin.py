@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from sealkit.plan.actors import ReferenceWorld
 from sealkit.seal.pins import Pinned
 from sealkit.seal.tree import tree_record
+from sealkit.verify.readings import NONE, Replies, read_measures_of
 from sealkit.verify.sandbox import BrokenOffError, Isolation, Sandbox
 from sealkit.wire.canon import decode_record
 from sealkit.wire.errors import HarnessError, UntrustedError
@@ -98,14 +99,18 @@ class UnderPin:
         """What every verifier of the plan says of this episode."""
         return {name: _guarded(check, trusted, line) for name, check in self._checks.items()}
 
-    def measure(self, trusted: Trusted, line: bytes) -> Mapping[str, Json]:
+    def measure(self, trusted: Trusted, line: bytes, replies: Replies = NONE) -> Mapping[str, Json]:
         """The measures that the judge of this pin gives the episode, of whatever pin it is itself.
 
+        `replies` are what models said of it, which the judge scores too.
         Without a judge they are those that were recorded, the usage with them.
         """
         if self.pinned.plan.spec.judge is None:
             return measured(decode_record(line, Recorded, where="recorded episode"))
-        return self.sandbox.judge(trusted.scenario, line)
+        spec, measures = self.pinned.plan.spec, self.sandbox.judge(trusted.scenario, line)
+        if not spec.readings:
+            return measures
+        return {**measures, **read_measures_of(self.sandbox, spec, trusted, line, replies)}
 
     def check_scenarios(self) -> Count:
         """Let the world of this pin make every scenario of its manifest again; how many, all with the same bytes."""

@@ -20,7 +20,6 @@ sealkit.wire.errors.UntrustedError: calls: evidence: found request 1 of call 2, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TypeAlias
 
 from sealkit.wire.calls import CALL_STATUSES, Call
@@ -52,9 +51,16 @@ def tried_by(call: Call) -> Tried:
 
 
 def by_try(calls: Calls) -> Iterator[tuple[Tried, Calls]]:
-    """The calls of each try that follow one another."""
-    for tried, group in groupby(calls, tried_by):
-        yield tried, tuple(group)
+    """The calls of each try, or of each reading, that follow one another: a reading is one question."""
+    begins = [place for place, call in enumerate(calls) if not place or _begins(calls[place - 1], call)]
+    for start, end in zip(begins, (*begins[1:], len(calls)), strict=True):
+        yield tried_by(calls[start]), calls[start:end]
+
+
+def _begins(before: Call, call: Call) -> bool:
+    """Whether a call is the first one of another try or reading than the call before it."""
+    reads = call.purpose == "read" and (call.n, call.http_try) == (1, 1)
+    return reads or call.purpose != before.purpose or tried_by(call) != tried_by(before)
 
 
 def check_order(calls: Sequence[Call], *, where: str) -> None:

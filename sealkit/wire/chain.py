@@ -34,7 +34,7 @@ from msgspec import Meta
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_record, reencode
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
-from sealkit.wire.records import Count, Record
+from sealkit.wire.records import Count, Json, Record
 
 Stage: TypeAlias = Literal["pilot", "smoke", "confirmatory"]
 Phase: TypeAlias = Literal[
@@ -104,6 +104,29 @@ class Failed(Record, frozen=True, tag_field="kind", tag="failed"):
     slot: Slot
     attempt: Count
     ending: str
+    why: str
+    calls: CallLines | None
+
+
+Heard: TypeAlias = Literal["said", "unreadable", "provider_error", "harness_error"]
+
+
+class Read(Record, frozen=True, tag_field="kind", tag="read"):
+    """Try number `attempt` at a reading of a slot's episode ended: what was `said` at this level, as the judge read it.
+
+    `episode` is the digest of the line that was shown. `ending` is `said`; or nothing was said, and `why` is a
+    sentence: the judge can read nothing in the reply (`unreadable`), no reply came, or the judge's own code broke.
+    """
+
+    stage: Stage
+    pin: str
+    slot: Slot
+    attempt: Count
+    episode: str
+    reading: str
+    level: str
+    said: Json
+    ending: Heard
     why: str
     calls: CallLines | None
 
@@ -256,6 +279,7 @@ Event: TypeAlias = (
     | Attempted
     | EpisodeKept
     | Failed
+    | Read
     | Paused
     | Closed
     | Recovered
@@ -351,9 +375,14 @@ def call_lines(block: bytes) -> CallLines | None:
     return CallLines(count=block.count(b"\n"), bytes=len(block), digest=digest_bytes(block))
 
 
+def calls_of(event: Event) -> CallLines | None:
+    """The lines of calls.jsonl that an event tells of."""
+    return event.calls if isinstance(event, (EpisodeKept, Failed, Paused, Read)) else None
+
+
 def _after(head: JournalHead, line: bytes, event: Event) -> JournalHead:
     episode = event.bytes + 1 if type(event) is EpisodeKept else 0
-    calls = event.calls if isinstance(event, (EpisodeKept, Failed, Paused)) else None
+    calls = calls_of(event)
     return JournalHead(
         count=head.count + 1,
         digest=digest_bytes(line),

@@ -27,6 +27,7 @@ from sealkit.wire.chain import (
     Merged,
     Opened,
     Paused,
+    Read,
     Recovered,
     Repaired,
     Sealed,
@@ -39,9 +40,9 @@ from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
 
 MOST_SHARDS = 9999
-_IN_A_SHARD = (Sharded, Opened, Attempted, EpisodeKept, Failed, Paused, Closed, Recovered, Repaired, Withheld)
-_OF_A_STAGE = (Opened, Attempted, EpisodeKept, Failed, Paused, Closed)
-_PINNED = (Opened, Attempted, EpisodeKept, Failed)
+_IN_A_SHARD = (Sharded, Opened, Attempted, EpisodeKept, Failed, Read, Paused, Closed, Recovered, Repaired, Withheld)
+_OF_A_STAGE = (Opened, Attempted, EpisodeKept, Failed, Read, Paused, Closed)
+_PINNED = (Opened, Attempted, EpisodeKept, Failed, Read)
 
 
 def check_in_shard(event: Event, sharded: Sharded, *, first: bool, where: str) -> None:

@@ -67,6 +67,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "Imported": ("pin", "log"),
     "Judged": ("scenario", "trace", "root"),
     "Opened": ("pin", "sealkit", "environment"),
+    "Read": ("pin", "episode"),
     "Receipt": ("episode", "previous"),
     "Recorded": ("pin", "assignment"),
     "RecordedClosing": ("record",),

@@ -91,7 +91,7 @@ def test_a_run_is_closed_with_its_counts() -> None:
         ([tried(), kept(), closed(1, 1)], "due closed with 8 slots, 1 episodes, 0 abandoned attempts and 7 missing"),
         ([tried(), kept(), closed(1, 0, slots=7)], "found closed with 7 slots"),
         ([tried(), kept(), closed(1, 0, missing=0)], "and 0 missing, due"),
-        ([closed(0, 0), tried()], "an attempt or its outcome after the run was closed"),
+        ([closed(0, 0), tried()], "an attempt, its outcome or a reading after the run was closed"),
     ],
 )  # fmt: skip
 def test_what_no_run_can_have_written_is_refused(events: list[Event], says: str) -> None:

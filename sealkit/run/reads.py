@@ -1,0 +1,178 @@
+"""What a journal says of readings so far: which were made of the episode that each slot has, and which failed.
+
+A reading belongs to one episode, by the digest of its line. The episode of a slot that is run again is another one, of
+which nothing was read yet; what was read of the old one stays in the journal and counts no more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sealkit.files import open_safely
+from sealkit.plan.readings import ReadingKey, Taken, asks_readers, readings_asked
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import Stage
+from sealkit.seal.history import spell_slot
+from sealkit.seal.journal import EPISODES
+from sealkit.seal.pins import Pinned
+from sealkit.wire.chain import Entry, EpisodeKept, Heard, Read, Slot
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.records import Count
+
+COUNTED = ("due", "made", "unreadable", "failed", "left")
+HEARD = ("said", "unreadable")  # a reply came: it is never drawn again
+
+
+@dataclass(slots=True)
+class OneReading:
+    """One reading of one episode: tries that ended, those of them held against it, and how the last one ended."""
+
+    tried: Count = 0
+    failed: Count = 0
+    ending: Heard | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether a reply came."""
+        return self.ending in HEARD
+
+
+@dataclass(slots=True)
+class Shelved:
+    """The episode that a slot has: its pin, where its line stands in episodes.jsonl, and what was read of it."""
+
+    slot: Slot
+    pin: str
+    digest: str
+    offset: Count
+    bytes: Count
+    readings: dict[ReadingKey, OneReading] = field(default_factory=dict)
+
+
+class Reads:
+    """Follows the readings of one stage. It keeps nothing where none of the plans asks a model for a reading."""
+
+    def __init__(self, spec: Spec, stage: Stage, later: Iterator[Spec]) -> None:
+        self._stage = stage
+        self._spec = spec
+        self._keeps = stage != "pilot" and (asks_readers(spec) or any(map(asks_readers, later)))
+        self._size = 0  # of episodes.jsonl so far
+        self._by_slot: dict[str, Shelved] = {}
+        self._in_a_row: list[OneReading] = []  # failures since the last reply
+
+    @property
+    def errors_in_a_row(self) -> int:
+        """How many tries have failed one after another."""
+        return len(self._in_a_row)
+
+    def of_slot(self, slot: Slot) -> Shelved | None:
+        """The episode of a slot; None if it has none."""
+        return self._by_slot.get(spell_slot(slot))
+
+    def due(self) -> Iterator[tuple[Shelved, Taken, OneReading]]:
+        """Every reading that the plan asks of the episodes that there are, and how far it is, in journal order."""
+        for shelved in self._by_slot.values():
+            for taken in readings_asked(self._spec, str(shelved.slot["arm"])):
+                yield shelved, taken, shelved.readings.get(taken.key, OneReading())
+
+    def left(self) -> int:
+        """How many of these have neither a reply nor a failure that is held against them."""
+        return sum(not one.made and not one.failed for _, _, one in self.due())
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """By reading and level: how many are due, made, unreadable, failed for good, and left to be taken.
+
+        `due` = `made` + `unreadable` + `failed` + `left`; `failed` and `left` have no reply.
+        """
+        found: dict[str, dict[str, int]] = {}
+        for _, taken, one in self.due():
+            row = found.setdefault(" ".join(taken.key), dict.fromkeys(COUNTED, 0))
+            row["due"] += 1
+            if one.made:
+                row["made" if one.ending == "said" else "unreadable"] += 1
+            else:
+                row["failed" if one.failed else "left"] += 1
+        return found
+
+    # --- following
+
+    def follow(self, entry: Entry) -> None:
+        """Take one more entry into account; `UntrustedError` if no run can have written it here."""
+        event = entry.event
+        if isinstance(event, EpisodeKept):
+            if self._keeps and event.stage == self._stage:
+                shelved = Shelved(event.slot, event.pin, event.digest, self._size, event.bytes)
+                self._by_slot[spell_slot(event.slot)] = shelved
+            self._size += event.bytes + 1  # episodes of all stages stand in one file
+        elif isinstance(event, Read) and event.stage == self._stage:
+            self._take(entry, event)
+
+    def _take(self, entry: Entry, event: Read) -> None:
+        shelved, key = self.of_slot(event.slot), (event.reading, event.level)
+        if shelved is None or shelved.digest != event.episode:
+            raise _refuse(entry, f"a reading of another episode than the one of slot {event.slot}")
+        if key not in [taken.key for taken in readings_asked(self._spec, str(event.slot["arm"]))]:
+            what = f"the plan asks no model for {event.reading} at {event.level} in arm {event.slot['arm']}"
+            raise _refuse(entry, what)
+        one = shelved.readings.setdefault(key, OneReading())
+        if one.made:
+            raise _refuse(entry, f"{event.reading} at {event.level} of slot {event.slot} was made already")
+        if event.attempt != one.tried + 1:
+            raise _refuse(entry, f"found try {event.attempt} at this reading, due {one.tried + 1}")
+        if (event.ending == "said") != (event.said is not None) or (event.ending == "said") == bool(event.why):
+            raise _refuse(entry, f"what was said does not go with the ending {event.ending}")
+        self.count(one, event.ending)
+
+    def count(self, one: OneReading, ending: Heard) -> None:
+        """One more try has ended so."""
+        one.tried, one.ending = one.tried + 1, ending
+        if one.made:
+            self._in_a_row.clear()
+        else:
+            one.failed += 1
+            self._in_a_row.append(one)
+
+    def pause(self, *, forgives: bool) -> None:
+        """A run paused; if for a row of errors, these are not held against their readings."""
+        for one in self._in_a_row if forgives else ():
+            one.failed -= 1
+        self._in_a_row.clear()
+
+    def amend(self, pinned: Pinned, has: Callable[[Slot], bool], *, looked: bool) -> None:
+        """From here on the plan is this one; what it drops or has run again has no episode.
+
+        Readings that were given up are taken again, unless somebody has looked at outcomes.
+        """
+        self._spec = pinned.plan.spec
+        self._in_a_row.clear()
+        if self._stage != "confirmatory":
+            self._by_slot.clear()
+        for name, shelved in tuple(self._by_slot.items()):
+            if not has(shelved.slot) or pinned.supersedes(shelved.slot):
+                del self._by_slot[name]
+            elif not looked:
+                for one in shelved.readings.values():
+                    one.failed = 0
+
+
+def episode_line(folder: Path, shelved: Shelved, *, inside: Path) -> bytes:
+    """The line of an episode in the receipts `folder`, held against the digest that the journal has of it."""
+    path = folder / EPISODES
+    descriptor = open_safely(path, inside=inside)
+    try:
+        line = os.pread(descriptor, shelved.bytes, shelved.offset)
+    finally:
+        os.close(descriptor)
+    if digest_bytes(line) != shelved.digest:
+        where = f"{path}: {spell_slot(shelved.slot)}"
+        raise UntrustedError("evidence: the episode is not the one that was journaled", where=where)
+    return line
+
+
+def _refuse(entry: Entry, what: str) -> UntrustedError:
+    where = f"journal.jsonl entry {entry.seq}"
+    return UntrustedError(f"evidence: {what}", where=where, remedy="no run writes this")
