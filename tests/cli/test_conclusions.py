@@ -70,7 +70,7 @@ def test_replay_catches_an_analysis_that_was_recorded_otherwise(study: Path) -> 
 
 def test_verify_of_nothing_is_refused(tmp_path: Path) -> None:
     refused = call("verify", cwd=tmp_path)
-    assert refused.code == 1 and "there is no sealed study here" in refused.err
+    assert refused.code == 2 and "there is no study here" in refused.err
 
 
 @pytest.mark.parametrize("expect", ["", "5", "5:", "0:sha256:" + "0" * 64, "x:sha256:" + "0" * 64, "5:md5:00"])

@@ -134,7 +134,7 @@ def test_a_plan_that_asks_for_no_replay_is_not_said_to_be_replayed() -> None:
 def test_whose_verifiers_ruled_is_said() -> None:
     both = msgspec.structs.replace(SPEC, verifiers=("witness", "mine"))
     evidence = replace(FULL, verifiers={"witness": "sealkit's", "mine": "the study's own"})
-    (ruling,) = (one for one in decide_gates(both, evidence) if one.gate == "files_verify")
+    (ruling,) = (one for one in decide_gates(both, evidence, {}) if one.gate == "files_verify")
     assert ruling.open and ruling.evidence.endswith("; ruled by mine (the study's own), witness (sealkit's)")
 
 

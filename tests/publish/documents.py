@@ -13,7 +13,7 @@ import msgspec
 
 from sealkit.plan.slots import Slot
 from sealkit.publish.edition import EDITION
-from sealkit.publish.not_proved import DOES_NOT_PROVE
+from sealkit.publish.not_proved import not_proved
 from tests.infer.told import EXCLUDED, MISSING, PIN, Outcome, analysed, small
 
 ARMS = ("plus", "minus", "third")
@@ -134,5 +134,5 @@ def synthetic() -> Any:
             "rights": {"model_outputs": "none were used", "humans": "none took part"},
             "environment": "Python 3.11.7, Linux x86_64", "slots": 144, "admitted": 88,
         },
-        "does_not_prove": list(DOES_NOT_PROVE),
+        "does_not_prove": list(not_proved("witnessed")),
     }  # fmt: skip

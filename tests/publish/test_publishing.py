@@ -23,18 +23,18 @@ import sealkit.publish.edition as edition
 import sealkit.cli.publish as publish
 from sealkit.cli import main
 
-at, written, create = int(sys.argv.pop(1)), [], edition.create_file
+at, written, create = int(sys.argv.pop(1)), [], edition.create_in_chunks
 
 def die(*arguments, **more):
     os.kill(os.getpid(), signal.SIGKILL)
 
-def counted(path, data):
+def counted(path, chunks):
     if len(written) == at:
         die()
     written.append(path)
-    create(path, data)
+    create(path, chunks)
 
-edition.create_file = counted
+edition.create_in_chunks = counted
 if at == 4:
     edition.os.rename = die
 if at == 5:

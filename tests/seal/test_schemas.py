@@ -45,7 +45,7 @@ def test_every_kind_of_record_has_a_schema() -> None:
 
 
 def test_the_command_prints_each(tmp_path: Path) -> None:
-    assert set(ok(call("schema", cwd=tmp_path)).out.split()) == {"plan", *SCHEMAS}
+    assert set(ok(call("schema", cwd=tmp_path)).out.split()) == {"plan", "answer", *SCHEMAS}
 
 
 @pytest.mark.parametrize("kind", SCHEMAS)
