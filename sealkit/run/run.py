@@ -8,7 +8,7 @@ stops a run without a kill, Ctrl-C or a pause, records the calls of every attemp
 from __future__ import annotations
 
 import contextlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,9 +20,10 @@ from sealkit.agents.models.gateway import limits_of
 from sealkit.plan.slots import Slot
 from sealkit.run.bench import Bench
 from sealkit.run.calling import INTERRUPTED, Models, calling
+from sealkit.run.cluster import on_cluster
 from sealkit.run.executor import Executor, executing
 from sealkit.run.interrupt import Interrupts, interrupts
-from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending
+from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending
 from sealkit.run.progress import ERRORS_IN_A_ROW, Standing
 from sealkit.run.shardcalls import share_of_limits
 from sealkit.seal.history import History
@@ -32,6 +33,7 @@ from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withhel
 from sealkit.wire.errors import HarnessError, OutOfOrderError, SealkitError, UsageError
 
 MOST_ERRORS_IN_A_ROW = 5
+MOST_LOST = 3
 STOPPED = "stopped"
 
 
@@ -64,12 +66,13 @@ class Watcher(Protocol):
 
 
 def run_stage(
-    bench: Bench, *, jobs: int, now: Callable[[], datetime], watch: Watcher, models: Models | None = None
-) -> RunReport:
+    bench: Bench, *, jobs: int, now: Callable[[], datetime], watch: Watcher, models: Models | None = None,
+    scheduler: str | None = None,
+) -> RunReport:  # fmt: skip
     """Every slot of the stage has its episode, or has failed as often as the plan allows, after this.
 
-    `models` says how models are reached, where the stage asks any. `HarnessError` pauses the run, and nothing recorded
-    is lost.
+    `models` says how models are reached, where the stage asks any; `scheduler` is the address of a Dask cluster's.
+    `HarnessError` pauses the run, and nothing recorded is lost.
     """
     if bench.roles and models is None:
         raise UsageError(f"no endpoint serves the model roles {', '.join(bench.roles)}", remedy="give --endpoint")
@@ -82,7 +85,7 @@ def run_stage(
             with ctrl_c.held():
                 journal.append(bench.opened(), now=now())
             with contextlib.ExitStack() as stack:
-                executor = stack.enter_context(_executing(bench, jobs, models, spent, withheld))
+                executor = stack.enter_context(_executing(bench, jobs, models, spent, withheld, scheduler))
                 _Run(bench, journal, state, now, watch, ctrl_c, executor).go()
                 spent = executor.spent or spent
             with ctrl_c.held():
@@ -142,8 +145,10 @@ def _limits(bench: Bench) -> Limits:
 
 
 def _executing(
-    bench: Bench, jobs: int, models: Models | None, spent: Spent, withheld: frozenset[str]
+    bench: Bench, jobs: int, models: Models | None, spent: Spent, withheld: frozenset[str], scheduler: str | None
 ) -> contextlib.AbstractContextManager[Executor]:
+    if scheduler is not None:
+        return on_cluster(bench, scheduler)
     if models is None or not bench.roles:
         return executing(bench, jobs)
     blobs = Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld)
@@ -188,6 +193,7 @@ class _Run:
         self.ctrl_c, self.executor = ctrl_c, executor
         self.attempts = bench.plan.spec.sample.attempts
         self.handed_out: deque[_Try] = deque()
+        self.lost: Counter[int] = Counter()  # attempts of this run, by slot
 
     def go(self) -> None:
         slots = self._left()
@@ -206,6 +212,9 @@ class _Run:
                 outcome = first.pending.result()
                 if isinstance(outcome, CutOff):
                     self._stop_for(outcome)
+                if isinstance(outcome, Lost):
+                    self._begin_again(first, outcome)
+                    continue
                 with self.ctrl_c.held():  # recorded and no longer handed out, or neither
                     self._settle(first, outcome)
         except KeyboardInterrupt:
@@ -238,6 +247,16 @@ class _Run:
             self._pause(met.reason, met.why)
         what = f"the run is paused, and no slot given up: {met.reason}: {met.why}"
         raise HarnessError(what, remedy=met.remedy or "run again")
+
+    def _begin_again(self, one: _Try, lost: Lost) -> None:
+        """Abandon the attempt that was handed out first, and begin its slot anew, unless that keeps happening to it."""
+        self.lost[self.state.index(one.slot)] += 1
+        if self.lost[self.state.index(one.slot)] >= MOST_LOST:
+            why = f"{MOST_LOST} attempts at one slot were lost, the last: {lost.why}"
+            self._stop_for(CutOff("workers_lost", why, "run again"))
+        with self.ctrl_c.held():
+            self.handed_out.popleft()
+            self.handed_out.appendleft(self._begin(one.slot))
 
     def _settle(self, one: _Try, outcome: Kept | Broke) -> None:
         """Record how the attempt that was handed out first ended, and begin it again if it is to be."""
