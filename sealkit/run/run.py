@@ -104,6 +104,7 @@ def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> Run
     """
     with bench.writing(now()) as journal, interrupts() as ctrl_c:
         state, spent, _ = _standing(bench)
+        bench.check_may_run(state)
         if state.closed:
             raise OutOfOrderError("the run has come to its end already", where=str(bench.plan_path))
         with ctrl_c.held():
