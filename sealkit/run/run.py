@@ -133,7 +133,7 @@ def _spent(history: History, entry: Entry) -> Spent:
     return spent_on(read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})")) if history.calls else Spent()
 
 
-def _limits(bench: Bench) -> Limits:
+def limits_here(bench: Bench) -> Limits:
     """What this run may use: the plan's budget; of a shard, its share of what the main journal has left of it."""
     limits = limits_of(bench.plan.spec)
     if bench.share is None or bench.sealed is None:
@@ -153,7 +153,7 @@ def _executing(
     if models is None or not bench.roles:
         return executing(bench, jobs)
     blobs = Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld)
-    return calling(bench, models, Budget(_limits(bench), spent), blobs)
+    return calling(bench, models, Budget(limits_here(bench), spent), blobs)
 
 
 def added(one: Spent, other: Spent) -> Spent:
