@@ -20,9 +20,10 @@ def command(plan: Path, unfinished: bool, as_json: bool) -> None:
 
     \b
     Examples:
-      sealkit run plans/v1.yaml --shard 1/2
-      sealkit run plans/v1.yaml --shard 2/2
       sealkit merge plans/v1.yaml
+      sealkit merge plans/v1.yaml --unfinished
+
+    Before it, each shard was run: `sealkit run plans/v1.yaml --shard 1/2`, and so on.
 
     Refused if a shard is missing or not closed, if one is of another seal, pin or share, or if its bytes do not hold.
     The folders of the shards stay as they are. A merge that was killed goes on where it was; another one changes
