@@ -85,6 +85,7 @@ lock:  ## pin the requirements again
 	@$(PYTHON) -m venv --clear build/lock && build/lock/bin/pip install -qq pip-tools
 	@PATH="$(CURDIR)/build/lock/bin:$$PATH"; set -e; \
 	$(COMPILE) -o requirements.lock pyproject.toml; \
+	$(COMPILE) -o requirements-dask.lock --extra dask -c requirements.lock pyproject.toml; \
 	$(COMPILE) -o requirements-build.lock --only-build-deps --build-deps-for editable pyproject.toml; \
 	$(COMPILE) -o requirements-dev.lock requirements-dev.in; \
 	$(COMPILE) -o requirements-local-build.lock requirements-local-build.in; \

@@ -22,6 +22,7 @@ class Sizes:
     calls: tuple[int, int]  # episodes, and calls in each
     turns: int  # repeats of what takes seconds
     rates: int  # at which coverage is counted, in each direction
+    digests: int  # that a scripted agent computes before each act on a cluster
 
 
 FULL = Sizes(
@@ -38,6 +39,7 @@ FULL = Sizes(
     calls=(240, 10),
     turns=1,
     rates=99,
+    digests=20_000,
 )
 TINY = Sizes(
     repeats=1,
@@ -53,4 +55,5 @@ TINY = Sizes(
     calls=(2, 2),
     turns=1,
     rates=3,
+    digests=10,
 )

@@ -19,8 +19,11 @@ def command(plan: Path, unfinished: bool, as_json: bool) -> None:
     """Check every shard of a run and take it over into the main journal.
 
     \b
-    Example:
-      sealkit merge plans/v1.yaml          after `sealkit run plans/v1.yaml --shard 1/2`, and 2/2
+    Examples:
+      sealkit merge plans/v1.yaml
+      sealkit merge plans/v1.yaml --unfinished
+
+    Before it, each shard was run: `sealkit run plans/v1.yaml --shard 1/2`, and so on.
 
     Refused if a shard is missing or not closed, if one is of another seal, pin or share, or if its bytes do not hold.
     The folders of the shards stay as they are. A merge that was killed goes on where it was; another one changes

@@ -40,6 +40,11 @@ concurrency_option = click.option(
 @click.option("--smoke", is_flag=True, help="Run the plan's smoke slots: journaled, never analysed.")
 @click.option("--shard", metavar="i/n", help="Run one of n shares of the blocks, in a folder and journal of its own.")
 @jobs_option
+@click.option(
+    "--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True,
+    help="Play on this machine, or on the workers of a Dask cluster that share this folder.",
+)  # fmt: skip
+@click.option("--scheduler", metavar="tcp://…", help="The address of the Dask cluster's scheduler.")
 @endpoint_option
 @concurrency_option
 @click.option("--stop", metavar="REASON", help="Run nothing more, ever: close the run as it stands. Recorded.")
@@ -49,6 +54,8 @@ def command(
     smoke: bool,
     shard: str | None,
     jobs: int,
+    executor: str,
+    scheduler: str | None,
     endpoints: tuple[str, ...],
     concurrency: int,
     stop: str | None,
@@ -62,6 +69,7 @@ def command(
       sealkit run plans/dry-run.yaml --jobs 4
       sealkit run plans/v1.yaml --endpoint http://127.0.0.1:8000/v1 --concurrency 64
       sealkit run plans/v1.yaml --shard 2/3
+      sealkit run plans/dry-run.yaml --executor dask --scheduler tcp://127.0.0.1:8786
 
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
     on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent
@@ -71,12 +79,14 @@ def command(
     """
     if smoke and shard is not None:
         raise UsageError("a smoke run has no shards", where="--shard", remedy="leave one of --smoke and --shard out")
+    if (executor == "dask") != (scheduler is not None):
+        raise UsageError("--executor dask and --scheduler go together", where="--executor", remedy="give both")
     share = None if shard is None else parse_share(shard)
     stage: Stage = "smoke" if smoke else "confirmatory"
     if stop is not None:
         report = stop_stage(open_bench(plan, stage, share=share), stop, now=now)
     else:
-        report = go(plan, stage, jobs, endpoints, concurrency, share=share)
+        report = go(plan, stage, jobs, endpoints, concurrency, share=share, scheduler=scheduler)
     after = f"{to_type('verify', plan)} && {to_type('analyse', plan)}"
     tell(report, as_json, next_step=after if share is None else f"{to_type('merge', plan)}, when every shard is closed")
 
@@ -89,6 +99,7 @@ def go(
     concurrency: int,
     *,
     share: tuple[int, int] | None = None,
+    scheduler: str | None = None,
 ) -> RunReport:
     """Run one stage, or a share of it, with progress on a terminal."""
     bench = open_bench(plan, stage, share=share)
@@ -101,7 +112,9 @@ def go(
     total = bench.begin().slots
     progress = Progress(f"{stage} slots", total)
     try:
-        return run_stage(bench, jobs=min(jobs, max(1, total // 4)), now=now, watch=progress, models=models)
+        return run_stage(
+            bench, jobs=min(jobs, max(1, total // 4)), now=now, watch=progress, models=models, scheduler=scheduler
+        )
     finally:
         progress.end()
 

@@ -7,7 +7,7 @@ and cut off by the same rules.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,13 +18,14 @@ from sealkit.run.bench import Bench
 from sealkit.run.calling import INTERRUPTED
 from sealkit.run.executor import Executor
 from sealkit.run.interrupt import Interrupts
-from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending, Said
+from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
 from sealkit.run.progress import ERRORS_IN_A_ROW
 from sealkit.seal.journal import Journal
 from sealkit.wire.chain import Paused, call_lines
 from sealkit.wire.errors import HarnessError, SealkitError
 
 MOST_ERRORS_IN_A_ROW = 5
+MOST_LOST = 3
 W = TypeVar("W")
 E = TypeVar("E", bound=Executor)
 
@@ -73,6 +74,7 @@ class Loop(ABC, Generic[W, E]):
         self.bench, self.journal, self.now, self.watch = desk.bench, desk.journal, desk.now, desk.watch
         self.attempts = desk.bench.plan.spec.sample.attempts
         self.handed_out: deque[Try[W]] = deque()
+        self.lost: Counter[str] = Counter()  # tries of this run that nobody carried out, by what they were at
 
     @abstractmethod
     def left(self) -> Iterator[W]:
@@ -113,6 +115,9 @@ class Loop(ABC, Generic[W, E]):
                 outcome = first.pending.result()
                 if isinstance(outcome, CutOff):
                     self._stop_for(outcome)
+                if isinstance(outcome, Lost):
+                    self._begin_again(first, outcome)
+                    continue
                 with self.desk.ctrl_c.held():  # recorded and no longer handed out, or neither
                     self._settle(first, outcome)
         except KeyboardInterrupt:
@@ -128,6 +133,16 @@ class Loop(ABC, Generic[W, E]):
             self._pause(met.reason, met.why)
         what = f"the run is paused, and no slot given up: {met.reason}: {met.why}"
         raise HarnessError(what, remedy=met.remedy or "run again")
+
+    def _begin_again(self, one: Try[W], lost: Lost) -> None:
+        """Abandon the try that was handed out first, and begin its work anew, unless that keeps happening to it."""
+        self.lost[str(one.work)] += 1
+        if self.lost[str(one.work)] >= MOST_LOST:
+            why = f"{MOST_LOST} attempts at one slot were lost, the last: {lost.why}"
+            self._stop_for(CutOff("workers_lost", why, "run again"))
+        with self.desk.ctrl_c.held():
+            self.handed_out.popleft()
+            self.handed_out.appendleft(self.begin(one.work))
 
     def _settle(self, one: Try[W], outcome: Kept | Said | Broke) -> None:
         """Record how the try that was handed out first ended, and begin it again if it is to be."""

@@ -20,12 +20,13 @@ import msgspec
 
 from sealkit.run.interrupt import Interrupts, interrupts
 from sealkit.run.progress import Standing, begin_sealed, begin_shard, follow_all
+from sealkit.run.run import STOPPED
 from sealkit.run.shardcalls import copy_bodies
 from sealkit.seal.journal import Journal, exclusive, read_head
 from sealkit.seal.recovery import recover
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.seal.shards import SHARDS, Shard, find_shards
-from sealkit.wire.chain import Closed, JournalHead, Merged
+from sealkit.wire.chain import Closed, JournalHead, Merged, Paused
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
 from sealkit.wire.merged import Taken
 
@@ -120,14 +121,17 @@ def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Who
     recover(shard.folder, inside=sealed.study, now=now)
     history = shard.history()
     state = begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of)
+    stopped = False
     try:
-        follow_all(state, history.entries())
+        for entry in history.entries():
+            state.follow(entry)
+            stopped = stopped or (isinstance(entry.event, Paused) and entry.event.reason == STOPPED)
     except UntrustedError as error:
         if error.where.startswith(where):
             raise
         raise UntrustedError(error.what, where=f"{where}/{error.where}", remedy=error.remedy) from error
     untried = state.untried()
-    if state.closed and untried:
+    if state.closed and untried and not stopped:
         what = f"evidence: closed, but {untried} of its {state.slots} slots have neither an episode nor a failure"
         raise UntrustedError(what, where=where, remedy="no run writes this")
     return _Whole(shard, history.head, state.closed)

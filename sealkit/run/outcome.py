@@ -44,7 +44,15 @@ class CutOff:
     calls: bytes = b""
 
 
-Outcome: TypeAlias = Kept | Said | Broke | CutOff
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Whoever carried the attempt out is gone, and it with them: it stays abandoned, and the slot is begun again."""
+
+    why: str
+    calls: bytes = b""
+
+
+Outcome: TypeAlias = Kept | Said | Broke | CutOff | Lost
 
 
 class Pending(Protocol):

@@ -18,6 +18,7 @@ from sealkit.agents.models.gateway import limits_of
 from sealkit.plan.slots import Slot
 from sealkit.run.bench import Bench
 from sealkit.run.calling import Models, calling
+from sealkit.run.cluster import on_cluster
 from sealkit.run.executor import Executor, executing
 from sealkit.run.interrupt import interrupts
 from sealkit.run.loop import Desk, Loop, Try, Watcher
@@ -53,12 +54,13 @@ class RunReport:
 
 
 def run_stage(
-    bench: Bench, *, jobs: int, now: Callable[[], datetime], watch: Watcher, models: Models | None = None
-) -> RunReport:
+    bench: Bench, *, jobs: int, now: Callable[[], datetime], watch: Watcher, models: Models | None = None,
+    scheduler: str | None = None,
+) -> RunReport:  # fmt: skip
     """Every slot of the stage has its episode, or has failed as often as the plan allows, after this.
 
-    `models` says how models are reached, where the stage asks any. `HarnessError` pauses the run, and nothing recorded
-    is lost.
+    `models` says how models are reached, where the stage asks any; `scheduler` is the address of a Dask cluster's.
+    `HarnessError` pauses the run, and nothing recorded is lost.
     """
     if bench.roles and models is None:
         raise UsageError(f"no endpoint serves the model roles {', '.join(bench.roles)}", remedy="give --endpoint")
@@ -72,7 +74,7 @@ def run_stage(
             with ctrl_c.held():
                 journal.append(bench.opened(), now=now())
             with contextlib.ExitStack() as stack:
-                executor = stack.enter_context(_executing(bench, jobs, models, spent, withheld))
+                executor = stack.enter_context(_executing(bench, jobs, models, spent, withheld, scheduler))
                 _Slots(desk, state, executor).go()
                 spent = executor.spent or spent
             if bench.reading_roles and models is not None:
@@ -98,6 +100,7 @@ def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> Run
     """
     with bench.writing(now()) as journal, interrupts() as ctrl_c:
         state, spent, _ = _standing(bench)
+        bench.check_may_run(state)
         if state.closed:
             raise OutOfOrderError("the run has come to its end already", where=str(bench.plan_path))
         with ctrl_c.held():
@@ -112,7 +115,7 @@ def _read(desk: Desk, models: Models, spent: Spent, withheld: frozenset[str]) ->
     state = follow_all(bench.begin(), bench.history().entries())  # which knows where every episode stands
     due = [one for _, _, one in state.reads.due()]
     desk.watch.turn_to(f"{bench.stage} readings", len(due), sum(one.made for one in due))
-    with calling(bench, models, Budget(_limits(bench), spent), _blobs(bench, withheld)) as executor:
+    with calling(bench, models, Budget(limits_here(bench), spent), _blobs(bench, withheld)) as executor:
         Readings(desk, state, executor).go()
         return state, executor.spent or spent
 
@@ -134,7 +137,7 @@ def _spent(history: History, entry: Entry) -> Spent:
     return spent_on(read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})")) if history.calls else Spent()
 
 
-def _limits(bench: Bench) -> Limits:
+def limits_here(bench: Bench) -> Limits:
     """What this run may use: the plan's budget; of a shard, its share of what the main journal has left of it."""
     limits = limits_of(bench.plan.spec)
     if bench.share is None or bench.sealed is None:
@@ -147,11 +150,13 @@ def _limits(bench: Bench) -> Limits:
 
 
 def _executing(
-    bench: Bench, jobs: int, models: Models | None, spent: Spent, withheld: frozenset[str]
+    bench: Bench, jobs: int, models: Models | None, spent: Spent, withheld: frozenset[str], scheduler: str | None
 ) -> contextlib.AbstractContextManager[Executor]:
+    if scheduler is not None:
+        return on_cluster(bench, scheduler)
     if models is None or not bench.arm_roles:
         return executing(bench, jobs)
-    return calling(bench, models, Budget(_limits(bench), spent), _blobs(bench, withheld))
+    return calling(bench, models, Budget(limits_here(bench), spent), _blobs(bench, withheld))
 
 
 def _blobs(bench: Bench, withheld: frozenset[str]) -> Blobs:

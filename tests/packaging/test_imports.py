@@ -112,6 +112,10 @@ def test_the_declared_dependencies_are_those_imported() -> None:
     assert {Requirement(text).name for text in declared} == {BROUGHT_BY.get(name, name) for name in third_party()}
 
 
+def test_an_extra_is_imported_by_one_module_alone() -> None:
+    assert third_party()["distributed"] == {"sealkit/run/cluster.py"}
+
+
 def test_only_the_gateway_speaks_to_the_network() -> None:
     found = third_party()
     speakers = {path for name in ("aiohttp", "httpx", "requests", "urllib3") for path in found.get(name, set())}

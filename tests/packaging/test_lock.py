@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dask.lock", "requirements-build.lock", "requirements-dev.lock")
 PIN = re.compile(r"(?P<name>[a-z0-9-]+)==(?P<version>[0-9][0-9a-z.]*)((?: --hash=sha256:[0-9a-f]{64})+)\Z")
 
 
@@ -31,7 +31,11 @@ def locked(name: str) -> dict[str, str]:
 
 def project() -> dict[str, list[str]]:
     content = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return {"run": content["project"]["dependencies"], "build": content["build-system"]["requires"]}
+    return {
+        "run": content["project"]["dependencies"],
+        "dask": content["project"]["optional-dependencies"]["dask"],
+        "build": content["build-system"]["requires"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -60,12 +64,20 @@ def test_the_locks_agree() -> None:
         assert locked(name).items() <= dev.items()
 
 
-@pytest.mark.parametrize(("lock", "part"), [("requirements.lock", "run"), ("requirements-build.lock", "build")])
+@pytest.mark.parametrize(
+    ("lock", "part"),
+    [("requirements.lock", "run"), ("requirements-dask.lock", "dask"), ("requirements-build.lock", "build")],
+)
 def test_the_lock_satisfies_the_project(lock: str, part: str) -> None:
     versions = locked(lock)
     for text in project()[part]:
         requirement = Requirement(text)
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), text
+
+
+def test_what_everybody_installs_is_free_of_the_extra() -> None:
+    assert not {"dask", "distributed", "tornado"} & set(locked("requirements.lock"))
+    assert locked("requirements.lock").items() <= locked("requirements-dask.lock").items()
 
 
 def test_the_dev_lock_holds_what_was_asked_for() -> None:

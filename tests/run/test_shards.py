@@ -191,6 +191,15 @@ def test_a_shard_that_is_missing_or_open_is_left_to_the_main_run_only_where_that
     assert "nothing was to be done" in ok(merge(two)).out
 
 
+def test_a_shard_that_was_stopped_is_merged_with_its_slots_missing(sealed: Path) -> None:
+    ok(run(sealed, "1/2"))
+    refused = call("run", PLAN, "--stop", "no more money", cwd=sealed)
+    assert refused.code == 2 and "1 shards wait to be merged" in refused.err
+    ok(run(sealed, "2/2", "--stop", "no more money"))
+    assert json.loads(ok(merge(sealed, "--json")).out)["episodes"] == 4
+    assert sum(arm["missing"] for arm in verified(sealed)["arms"].values()) == 4
+
+
 def edit(folder: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
     """Rewrite a shard's journal as somebody would who can chain entries."""
     documents = lines(folder)
