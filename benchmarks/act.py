@@ -10,7 +10,7 @@ from benchmarks.episodes import house, lines, play_slot, slots
 from benchmarks.row import Row
 from benchmarks.sizes import Sizes
 from sealkit.wire.canon import decode_record
-from sealkit.wire.records import Episode
+from sealkit.wire.episode import Episode
 from sealkit.world.loader import LoadedWorld
 
 

@@ -180,9 +180,7 @@ def _inspect_s(sizes: Sizes, logs: Path) -> float:
     task = inspect.Task(dataset=samples, solver=turns())
     mock = model.get_model("mockllm/model", custom_outputs=answer)
     before = time.process_time()
-    (log,) = inspect.eval(
-        task, model=mock, display="none", log_dir=str(logs), max_samples=WIDTH, max_connections=WIDTH
-    )
+    (log,) = inspect.eval(task, model=mock, display="none", log_dir=str(logs), max_samples=WIDTH, max_connections=WIDTH)
     spent = time.process_time() - before
     if log.status != "success":
         raise RuntimeError(f"inspect-ai: {log.error}")

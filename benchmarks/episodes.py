@@ -10,7 +10,8 @@ from benchmarks.sizes import Sizes
 from sealkit.run.play import play_scripted
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Json, Trusted
+from sealkit.wire.episode import Trusted
+from sealkit.wire.records import Json
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 
 PARAMS: dict[str, Json] = {"turn_budget": 15, "observation_window": 3}

@@ -13,7 +13,7 @@ from benchmarks.clock import ROOT, cpu_s, medians
 from benchmarks.episodes import lines, slots
 from benchmarks.row import Row
 from benchmarks.sizes import Sizes
-from sealkit.wire.records import Episode
+from sealkit.wire.episode import Episode
 from sealkit.wire.verdict import Accepted
 from sealkit.world.loader import Check, load_verifier
 

@@ -14,7 +14,7 @@ import json
 from collections.abc import Collection
 from typing import Any, TypeAlias
 
-from sealkit.wire.records import Trusted
+from sealkit.wire.episode import Trusted
 
 Document: TypeAlias = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sealkit.agents.turns import Player, Scripted
+from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import UsageError
-from sealkit.wire.records import Scenario
 from sealkit.world.loader import LoadedWorld, scenario_draws
 
 

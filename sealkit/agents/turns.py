@@ -25,7 +25,8 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from sealkit.wire.records import Action, Json, Move
+from sealkit.wire.episode import Action, Move
+from sealkit.wire.records import Json
 from sealkit.wire.trace import bare
 from sealkit.world.sdk import Agent, Message, View
 

@@ -20,9 +20,10 @@ from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.wire.canon import decode_record, decode_value, encode_record
 from sealkit.wire.chain import EpisodeKept, Looked, Stage
 from sealkit.wire.digest import short
+from sealkit.wire.episode import Act, Episode, Fact, InboxOpened, Notice, Segment
 from sealkit.wire.errors import UsageError
 from sealkit.wire.recorded import Recorded
-from sealkit.wire.records import Act, Episode, Fact, InboxOpened, Level, Notice, Segment
+from sealkit.wire.records import Level
 
 
 @click.command("show")

@@ -42,8 +42,8 @@ from sealkit.wire.chain import (
     Withdrawn,
     parse_head,
 )
+from sealkit.wire.episode import Counts
 from sealkit.wire.errors import MalformedError, SealkitError
-from sealkit.wire.records import Counts
 from sealkit.wire.verdict import Abstained, Accepted, Rejected
 
 PUBLICATIONS = "publications"

@@ -35,8 +35,8 @@ from sealkit.seal.sealed import SealedPlan, check_no_drift, declared, open_seal,
 from sealkit.seal.shards import check_none_waits, find_shards, read_sharded, shard_folder
 from sealkit.wire.canon import digest_record, encode_record
 from sealkit.wire.chain import Attempted, Opened, Sharded, Slot
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import OutOfOrderError, UsageError
-from sealkit.wire.records import Trusted
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 from sealkit.world.readers import open_readers
 from sealkit.world.sdk import Reader

@@ -33,6 +33,7 @@ import msgspec
 from sealkit.plan.actors import ExternalWorld
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_value
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, UsageError
 from sealkit.wire.recorded import (
     WITHOUT_EPISODE,
@@ -42,7 +43,7 @@ from sealkit.wire.recorded import (
     answer_faults,
     record_answer,
 )
-from sealkit.wire.records import Json, Trusted
+from sealkit.wire.records import Json
 
 FIXED: Final[Mapping[str, str]] = {
     "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",

@@ -17,8 +17,8 @@ from sealkit.agents.arms.start import start_player
 from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Ask, Closable, Fault, Move, Player, Reply
 from sealkit.plan.actors import Arm
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
-from sealkit.wire.records import Trusted
 from sealkit.wire.trace import RESERVED, is_blocked, noop
 from sealkit.world.loader import LoadedWorld
 from sealkit.world.sdk import View

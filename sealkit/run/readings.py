@@ -19,7 +19,9 @@ from sealkit.run.progress import Standing
 from sealkit.run.reads import OneReading, Shelved, episode_line
 from sealkit.wire.canon import decode_record
 from sealkit.wire.chain import Heard, Read, Slot, call_lines
-from sealkit.wire.records import Episode, Json, Scenario
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Episode
+from sealkit.wire.records import Json
 from sealkit.world.readers import messages_of, said_by
 from sealkit.world.sdk import Reader
 

@@ -25,10 +25,11 @@ from sealkit.files import open_safely, sync_folder
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import Stage, grid
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_record
+from sealkit.wire.declared import Scenario
 from sealkit.wire.digest import PREFIX, short
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.merkle import merkle_root
-from sealkit.wire.records import Count, Record, Scenario
+from sealkit.wire.records import Count, Record
 
 _DIGEST_BYTES = 32
 _STAGES: tuple[Stage, ...] = ("confirmatory", "smoke", "pilot")

@@ -39,8 +39,9 @@ from sealkit.seal.places import amendment_file, beside, plan_entry
 from sealkit.wire.canon import MAX_LINE, decode_record
 from sealkit.wire.chain import Amended, Slot, is_time, parse_head
 from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import MalformedError, OutOfOrderError, SealkitError, UntrustedError
-from sealkit.wire.records import Level, Record, Trusted
+from sealkit.wire.records import Level, Record
 
 MOST_AMENDMENTS: Final = 1000
 R = TypeVar("R", bound=Record)

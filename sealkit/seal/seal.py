@@ -28,8 +28,8 @@ from sealkit.seal.places import beside, declared, plan_entry, receipts_folder, s
 from sealkit.seal.recovery import begin_or_recover
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.wire.canon import encode_record
+from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import OutOfOrderError, UsageError
-from sealkit.wire.records import Scenario
 from sealkit.world.loader import load_world, make_scenario
 
 

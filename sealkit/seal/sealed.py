@@ -30,8 +30,8 @@ from sealkit.seal.manifest import Manifest
 from sealkit.seal.pins import Pinned, open_pins, read_seal
 from sealkit.seal.places import amendment_file, beside, declared, plan_entry, receipts_folder, study_of
 from sealkit.wire.chain import Sealed, Slot, parse_head
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import UntrustedError, UsageError
-from sealkit.wire.records import Trusted
 
 __all__ = [
     "Seal", "SealedPlan", "amended_heads", "beside", "check_no_drift", "declared", "find_drift", "find_sealed",

@@ -45,9 +45,11 @@ from sealkit.plan.schema import Spec
 from sealkit.run.play import answered, play_arm, play_scripted
 from sealkit.wire.calls import Call
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
+from sealkit.wire.declared import Scenario
 from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.episode import Episode, Move, Trusted
 from sealkit.wire.errors import HarnessError, SealkitError, UntrustedError
-from sealkit.wire.records import Episode, Json, Level, Move, Scenario, Trusted
+from sealkit.wire.records import Json, Level
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
 from sealkit.world.loader import (
     LoadedWorld,

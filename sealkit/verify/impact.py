@@ -34,8 +34,9 @@ from sealkit.wire.attempts import answered as answered_calls
 from sealkit.wire.canon import decode_record, encode_record, reencode
 from sealkit.wire.chain import EpisodeKept, Slot
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Act, Episode, Trusted
 from sealkit.wire.errors import HarnessError, UntrustedError, UsageError
-from sealkit.wire.records import Act, Count, Episode, Trusted
+from sealkit.wire.records import Count
 from sealkit.world.loader import load_world
 
 

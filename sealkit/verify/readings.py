@@ -20,8 +20,9 @@ from sealkit.verify.sandbox import BrokenOffError, Sandbox
 from sealkit.wire.attempts import Calls, answered
 from sealkit.wire.canon import encode_value
 from sealkit.wire.chain import Heard, Read
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
-from sealkit.wire.records import Json, Trusted
+from sealkit.wire.records import Json
 
 
 @dataclass(frozen=True, slots=True)

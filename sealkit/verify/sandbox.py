@@ -25,8 +25,9 @@ import sealkit
 from sealkit.plan.readings import Taken
 from sealkit.verify.child import PROTOCOL, spelled
 from sealkit.wire.canon import MAX_LINE, decode_value
+from sealkit.wire.episode import Move, Trusted
 from sealkit.wire.errors import HarnessError, MalformedError
-from sealkit.wire.records import Json, Move, Trusted
+from sealkit.wire.records import Json
 from sealkit.wire.verdict import Errored, Verdict
 
 Isolation: TypeAlias = Literal["kernel", "limits"]

@@ -37,8 +37,9 @@ from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
 from sealkit.wire.attempts import Calls, Tried, read_calls
 from sealkit.wire.chain import Entry, EpisodeKept, Read, Slot
+from sealkit.wire.episode import Counts, Trusted
 from sealkit.wire.recorded import FromCommand, FromLog
-from sealkit.wire.records import Count, Counts, Trusted
+from sealkit.wire.records import Count
 from sealkit.wire.verdict import Verdict
 
 T = TypeVar("T")

@@ -18,9 +18,10 @@ from sealkit.seal.tree import tree_record
 from sealkit.verify.readings import NONE, Replies, read_measures_of
 from sealkit.verify.sandbox import BrokenOffError, Isolation, Sandbox
 from sealkit.wire.canon import decode_record
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, UntrustedError
 from sealkit.wire.recorded import Recorded, measured
-from sealkit.wire.records import Count, Json, Trusted
+from sealkit.wire.records import Count, Json
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Verdict
 from sealkit.world.loader import load_verifier
 from sealkit.world.reference import reference_root

@@ -7,7 +7,7 @@ b'{"a":[1e+21,"\\xe2\\x82\\xac"],"b":1}'
 decide: ASCII keys, no floats, |int| ≤ 2^53-1, no duplicate keys, nesting ≤ 64, one line of ≤ 4 MiB.
 `decode_record` decodes, encodes again and compares bytes; what it returns has this one spelling:
 
->>> from sealkit.wire.records import Component
+>>> from sealkit.wire.episode import Component
 >>> decode_record(b'{"name":"a","type":"sealkit/component/v1","value":1.5}', Component)
 Traceback (most recent call last):
     ...

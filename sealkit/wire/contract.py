@@ -23,27 +23,11 @@ from typing import TypeAlias
 import msgspec
 
 from sealkit.wire.canon import MAX_INT
+from sealkit.wire.declared import ActSight, AfterAct, Contract, CountSight, On, Restore, Snapshot, StateSight, WhenShown
+from sealkit.wire.episode import Action
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.patch import resolve
-from sealkit.wire.records import (
-    Action,
-    ActSight,
-    Add,
-    AfterAct,
-    Contract,
-    CountSight,
-    Json,
-    On,
-    Op,
-    Patch,
-    Remove,
-    Replace,
-    Restore,
-    Scalar,
-    Snapshot,
-    StateSight,
-    WhenShown,
-)
+from sealkit.wire.records import Add, Json, Op, Patch, Remove, Replace, Scalar
 from sealkit.wire.rules import compile_rule
 
 Shown: TypeAlias = Mapping[tuple[str, type, Scalar], int]  # (pointer, type of value, value) → facts shown so far

@@ -27,7 +27,8 @@ from typing import Final, Literal, TypeAlias
 
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Count, Json, Level, Record, Trusted
+from sealkit.wire.episode import Trusted
+from sealkit.wire.records import Count, Json, Level, Record
 
 MEASURED: Final = ("judged", "failure")  # what an ending means, if an outcome is taken from what was measured
 WITHOUT_EPISODE: Final = ("provider_error", "harness_error")  # endings of an attempt that leaves no episode

@@ -17,19 +17,10 @@ one, more than 64 operations.
 from __future__ import annotations
 
 from sealkit.wire.contract import placeholders, rule_in
+from sealkit.wire.declared import ActSight, ActsLater, After, AfterAct, Contract, On, Scenario, WhenShown
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.patch import tokens
-from sealkit.wire.records import (
-    ActSight,
-    ActsLater,
-    After,
-    AfterAct,
-    Contract,
-    On,
-    Remove,
-    Scenario,
-    WhenShown,
-)
+from sealkit.wire.records import Remove
 from sealkit.wire.rules import compile_rule
 from sealkit.wire.trace import RESERVED
 

@@ -20,23 +20,11 @@ import msgspec
 from sealkit.wire.calls import Call
 from sealkit.wire.canon import MAX_INT
 from sealkit.wire.chain import Entry, JournalHead
+from sealkit.wire.declared import Contract, Scenario
 from sealkit.wire.digest import DIGEST_PATTERN
+from sealkit.wire.episode import Act, Component, Episode, Head, Judged, Receipt, RestoreReceipt, Root, Start
 from sealkit.wire.recorded import Assignment, Recorded
-from sealkit.wire.records import (
-    Act,
-    Component,
-    Contract,
-    Episode,
-    Head,
-    Json,
-    Judged,
-    Receipt,
-    Record,
-    RestoreReceipt,
-    Root,
-    Scenario,
-    Start,
-)
+from sealkit.wire.records import Json, Record
 
 Schema: TypeAlias = dict[str, Json]
 

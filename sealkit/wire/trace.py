@@ -17,7 +17,8 @@ import msgspec
 
 from sealkit.wire.canon import digest_record, encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Act, Action, Component, Episode, Head, Json, Judged, Move, Patch, Root, Start, Trusted
+from sealkit.wire.episode import Act, Action, Component, Episode, Head, Judged, Move, Root, Start, Trusted
+from sealkit.wire.records import Json, Patch
 
 BEGIN = Action(name="begin", args={})
 # An act that uses a turn and does nothing: a reply that could not be read, or an action that an arm blocked.

@@ -24,9 +24,11 @@ import msgspec
 
 from sealkit.files import read_if_there
 from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
+from sealkit.wire.declared import Contract, Scenario
+from sealkit.wire.episode import Action
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError, UsageError
 from sealkit.wire.patch import apply
-from sealkit.wire.records import Action, Contract, Json, Patch, Scenario
+from sealkit.wire.records import Json, Patch
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.verdict import Verdict
 from sealkit.world.draws import Draws

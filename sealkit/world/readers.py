@@ -12,8 +12,10 @@ from typing import TypeVar
 
 from sealkit.plan.load import Plan
 from sealkit.wire.canon import encode_value
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Episode
 from sealkit.wire.errors import HarnessError, SealkitError, UsageError
-from sealkit.wire.records import Episode, Json, Scenario
+from sealkit.wire.records import Json
 from sealkit.world.loader import load_readers
 from sealkit.world.sdk import Message, Reader, transcript
 

@@ -35,43 +35,31 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from sealkit.wire.records import (
-    Action,
+from sealkit.wire.declared import (
     ActSight,
     ActsLater,
-    Add,
     After,
     AfterAct,
     Authority,
     Contract,
     CountSight,
     Distort,
-    Episode,
-    Fact,
     Inbox,
-    InboxOpened,
-    Json,
     Never,
-    Notice,
     On,
-    Op,
-    Patch,
-    Remove,
-    Replace,
     Restore,
     Rung,
-    Scalar,
     Scenario,
-    Segment,
     Sight,
     Snapshot,
     StateSight,
     Tell,
-    Text,
     ThisReturn,
     When,
     WhenShown,
 )
+from sealkit.wire.episode import Action, Episode, Fact, InboxOpened, Notice, Segment, Text
+from sealkit.wire.records import Add, Json, Op, Patch, Remove, Replace, Scalar
 from sealkit.world.draws import Draws
 
 __all__ = (

@@ -14,50 +14,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from sealkit.wire.canon import decode_record, digest_record
 from sealkit.wire.contract import Sighting, Values, discloses, effect, falls_on, fill, is_due, see, spell
+from sealkit.wire.declared import ActsLater, Contract, Restore, Scenario, ThisReturn, WhenShown
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError
-from sealkit.wire.patch import diff, resolve
-from sealkit.wire.records import (
+from sealkit.wire.episode import (
     Act,
     Action,
-    ActsLater,
     AnyReceipt,
     Boundary,
     Closing,
-    Contract,
-    ContractRef,
     Counts,
     Delta,
     Episode,
     Fact,
     Generation,
-    Inbox,
     InboxOpened,
     Move,
-    Never,
-    NeverShown,
     Notice,
-    NotReached,
-    Patch,
-    Projection,
-    Receipt,
-    Restore,
-    RestoreReceipt,
     Roots,
-    Scalar,
-    Scenario,
     Segment,
-    Shown,
     Text,
-    ThisReturn,
     Trusted,
-    WhenShown,
 )
+from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError
+from sealkit.wire.patch import diff, resolve
+from sealkit.wire.records import Patch, Scalar
 from sealkit.wire.trace import (
     BEGIN,
     NOOP,
@@ -70,36 +54,8 @@ from sealkit.wire.trace import (
     root_digest,
     start_digest,
 )
+from sealkit.world.occurred import Occurrence, Restored, receipt_of
 from sealkit.world.sdk import Reading, Session, State, Told
-
-
-@dataclass(slots=True, eq=False)
-class Occurrence:
-    """A contract that was applied, until its disclosure is known and its receipt can be made."""
-
-    contract: Contract
-    boundary: Boundary
-    roots: Roots
-    restore: Generation
-    values: Values
-    shown: Shown | None = None
-
-    def projection(self) -> Projection:
-        """What the receipt says of the disclosure once the episode is over."""
-        if self.shown is not None:
-            return self.shown
-        return NeverShown() if isinstance(self.contract.tell.due, Never) else NotReached()
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """A restore that was carried out."""
-
-    id: str
-    boundary: Boundary
-    roots: Roots
-    restore: Generation
-
 
 _BEGIN = bare(BEGIN)
 
@@ -235,7 +191,7 @@ class Recorder:
                 continue
             segments.append(item)
             if isinstance(item, InboxOpened):
-                segments.extend(self._tell(k, occurrence) for occurrence in self._waiting() if _waits(occurrence))
+                segments.extend(self._tell(k, occurrence) for occurrence in self._waiting() if occurrence.waits)
         for occurrence in self._waiting():
             if occurrence in disclosed or self._falls_due(k, occurrence):
                 segments.append(self._tell(k, occurrence))
@@ -271,7 +227,7 @@ class Recorder:
                 and discloses(tell.due, fact.pointer, value)
             ):
                 if tell.template is None:
-                    occurrence.shown = _shown(occurrence, k, words)
+                    occurrence.show(k, words)
                 else:
                     disclosed.append(occurrence)
         return fact
@@ -288,7 +244,7 @@ class Recorder:
     def _tell(self, k: int, occurrence: Occurrence) -> Notice:
         contract = occurrence.contract
         words = fill(contract.tell.template or "", occurrence.values)
-        occurrence.shown = _shown(occurrence, k, words)
+        occurrence.show(k, words)
         return Notice(
             contract=contract.id, channel=contract.tell.channel, sender=contract.tell.sender,
             rung=contract.authority.rung, text=words,
@@ -344,32 +300,7 @@ class Recorder:
         return tuple(receipts)
 
     def _receipt(self, item: Occurrence | Restored, previous: str | None) -> AnyReceipt:
-        if isinstance(item, Restored):
-            return RestoreReceipt(
-                episode=self.start, id=item.id, boundary=item.boundary, roots=item.roots,
-                restore=item.restore, previous=previous,
-            )  # fmt: skip
-        return Receipt(
-            episode=self.start,
-            contract=ContractRef(id=item.contract.id, digest=digest_record(item.contract), occurrence=1),
-            boundary=item.boundary,
-            roots=item.roots,
-            projection=item.projection(),
-            restore=item.restore,
-            previous=previous,
-        )
-
-
-def _waits(occurrence: Occurrence) -> bool:
-    return isinstance(occurrence.contract.tell.due, Inbox)
-
-
-def _shown(occurrence: Occurrence, k: int, words: str) -> Shown:
-    tell = occurrence.contract.tell
-    return Shown(
-        channel=tell.channel, sender=tell.sender, authority=occurrence.contract.authority.rung, act=k,
-        digest=digest_bytes(words.encode()),
-    )  # fmt: skip
+        return receipt_of(self.start, item, previous)
 
 
 def rerun(session: Session, trusted: Trusted, moves: Sequence[Move], *, ended: str, why: str) -> bytes:

@@ -13,7 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.records import Action, Episode, Json, Scenario, Trusted
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Action, Episode, Trusted
+from sealkit.wire.records import Json
 from sealkit.wire.trace import bare
 from sealkit.world.draws import Draws
 from sealkit.world.loader import LoadedWorld, load_judge, load_world, make_scenario

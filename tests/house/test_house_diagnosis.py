@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sealkit.wire.records import Episode, Json, Scenario
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Episode
+from sealkit.wire.records import Json
 from sealkit.world.loader import load_readers
 from sealkit.world.sdk import Reader, transcript
 from tests.house.test_house_judge import (

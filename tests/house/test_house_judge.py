@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sealkit.wire.records import ActsLater, Contract, Json, Scenario, ThisReturn
+from sealkit.wire.declared import ActsLater, Contract, Scenario, ThisReturn
+from sealkit.wire.records import Json
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import (
     after_act,

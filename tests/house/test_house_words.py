@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sealkit.wire.records import Fact, Notice
+from sealkit.wire.episode import Fact, Notice
 from sealkit.world.beliefs import Statement
 from sealkit.world.sdk import words_of
 

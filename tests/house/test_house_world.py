@@ -15,25 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sealkit.wire.canon import encode_record
+from sealkit.wire.declared import ActsLater, AfterAct, Contract, On, Scenario, WhenShown
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Action, Episode, Fact, NeverShown, Notice, Receipt, Shown
 from sealkit.wire.errors import UsageError
 from sealkit.wire.patch import covers, diff, resolve
-from sealkit.wire.records import (
-    Action,
-    ActsLater,
-    AfterAct,
-    Contract,
-    Episode,
-    Fact,
-    Json,
-    NeverShown,
-    Notice,
-    On,
-    Receipt,
-    Scenario,
-    Shown,
-    WhenShown,
-)
+from sealkit.wire.records import Json
 from sealkit.world.loader import make_scenario
 from sealkit.world.sdk import Reading, View
 

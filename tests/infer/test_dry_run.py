@@ -10,7 +10,7 @@ from sealkit.plan.load import open_plan
 from sealkit.plan.slots import Slot, slots
 from sealkit.run.play import play_scripted
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.records import Episode, Trusted
+from sealkit.wire.episode import Episode, Trusted
 from sealkit.world.loader import load_judge, load_world, make_scenario
 from sealkit.world.witness import open_scenario
 from tests.infer.told import ROOT, Outcome, analysed

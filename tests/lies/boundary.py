@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sealkit.wire.contract import Sighting, see
-from sealkit.wire.records import Action, Contract, Delta, Patch
+from sealkit.wire.declared import Contract
+from sealkit.wire.episode import Action, Delta
+from sealkit.wire.records import Patch
 from sealkit.world.sdk import Told
 from sealkit.world.witness import Recorder
 from tests.lies.environment import log_as_declared

@@ -5,8 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace as changed
 
 from sealkit.wire.canon import decode_record, digest_json, digest_record
+from sealkit.wire.declared import Contract
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Contract, Episode, Json, Judged, Patch, Text
+from sealkit.wire.episode import Episode, Judged, Text
+from sealkit.wire.records import Json, Patch
 from sealkit.wire.trace import bare, close_record
 from sealkit.world.sdk import replace
 from sealkit.world.witness import Recorder
@@ -90,8 +92,8 @@ def act_chain_broken() -> Evidence:
     """Act 5 names another act before it, and its head follows."""
 
     class Broken(Recorder):
-        def _record(self, action, delta, told, prev, calls):  # type: ignore[no-untyped-def]
-            return super()._record(action, delta, told, digest_json("x") if len(self.acts) == 5 else prev, calls)
+        def _record(self, move, delta, told, prev):  # type: ignore[no-untyped-def]
+            return super()._record(move, delta, told, digest_json("x") if len(self.acts) == 5 else prev)
 
     return stage(recorder=Broken)
 
@@ -99,8 +101,8 @@ def act_chain_broken() -> Evidence:
 @lie(14, "witness", "evidence")
 def acts_numbered_with_a_gap() -> Evidence:
     class Gapped(Recorder):
-        def _record(self, action, delta, told, prev, calls):  # type: ignore[no-untyped-def]
-            act = super()._record(action, delta, told, prev, calls)
+        def _record(self, move, delta, told, prev):  # type: ignore[no-untyped-def]
+            act = super()._record(move, delta, told, prev)
             if act.n == 6:
                 self.acts[-1] = act = changed(act, n=7)
             return act

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace as changed
 
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Action, Fact, Notice, NotReached, Receipt, Segment, Shown, Text
+from sealkit.wire.episode import Action, Fact, Notice, NotReached, Receipt, Segment, Shown, Text
+from sealkit.world.occurred import Occurrence, Restored
 from sealkit.world.sdk import Reading, Told, text
-from sealkit.world.witness import Occurrence, Recorder, Restored
+from sealkit.world.witness import Recorder
 from tests.lies.stage import Evidence, World, lie, stage
 
 

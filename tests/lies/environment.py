@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sealkit.wire.contract import Values, effect
-from sealkit.wire.records import Action, Contract, Delta, Patch
+from sealkit.wire.declared import Contract
+from sealkit.wire.episode import Action, Delta
+from sealkit.wire.records import Patch
 from sealkit.world.sdk import Told, add, replace
 from sealkit.world.witness import Recorder
 from tests.lies.stage import DONE, FERN, FULL, ROSE, WAIT, Evidence, World, lie, look, stage, without
@@ -166,11 +168,11 @@ def change_before_the_first_act() -> Evidence:
     """Act 0 is nobody's act, and it has a delta."""
 
     class Early(Recorder):
-        def _record(self, action, delta, told, prev, calls):  # type: ignore[no-untyped-def]
+        def _record(self, move, delta, told, prev):  # type: ignore[no-untyped-def]
             if not self.acts:
                 self.session.here["sky"]["now"] = "pink"  # type: ignore[attr-defined]
                 delta = self._moved_by_act()
-            return super()._record(action, delta, told, prev, calls)
+            return super()._record(move, delta, told, prev)
 
     return stage(recorder=Early)
 

@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace as changed
 
 from sealkit.wire.canon import digest_json, digest_record
+from sealkit.wire.declared import Restore
+from sealkit.wire.episode import Action, AnyReceipt, Delta, Generation, Receipt
 from sealkit.wire.patch import diff
-from sealkit.wire.records import Action, AnyReceipt, Delta, Generation, Json, Receipt, Restore
+from sealkit.wire.records import Json
+from sealkit.world.occurred import Restored
 from sealkit.world.sdk import Told
-from sealkit.world.witness import Recorder, Restored
+from sealkit.world.witness import Recorder
 from tests.lies.boundary import applied_at
 from tests.lies.stage import DONE, FERN, FILL, FULL, ROSE, WAIT, Evidence, World, lie, stage, without
 

@@ -16,7 +16,8 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from sealkit.wire.canon import decode_record, digest_json, encode_record
-from sealkit.wire.records import Action, Move, Scenario, Trusted
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Action, Move, Trusted
 from sealkit.wire.trace import bare
 from sealkit.wire.verdict import Origin
 from sealkit.world.loader import load_world, make_scenario

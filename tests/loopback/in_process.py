@@ -12,7 +12,9 @@ from sealkit.plan.load import Plan, open_plan
 from sealkit.plan.slots import Slot, slots
 from sealkit.run.play import answered, play
 from sealkit.wire.canon import decode_record, digest_json, encode_record
-from sealkit.wire.records import Episode, Json, Scenario, Trusted
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Episode, Trusted
+from sealkit.wire.records import Json
 from sealkit.world.loader import LoadedWorld, load_judge, load_readers, load_world, make_scenario
 from sealkit.world.sdk import Judge, Reader, transcript
 from tests.loopback.house_policies import Policy, Request

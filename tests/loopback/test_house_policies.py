@@ -10,7 +10,8 @@ import pytest
 from sealkit.agents.turns import Ask
 from sealkit.plan.slots import Slot
 from sealkit.wire.canon import decode_record
-from sealkit.wire.records import Episode, Json
+from sealkit.wire.episode import Episode
+from sealkit.wire.records import Json
 from sealkit.wire.verdict import Accepted
 from sealkit.world.loader import load_verifier
 from tests.infer.told import verdicts_of

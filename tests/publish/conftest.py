@@ -13,7 +13,7 @@ from tests.studies import PLAN, SMALL, call, make_study, ok, plan_text
 
 STRICT = '''"""Rejects whatever the tracker did."""
 
-from sealkit.wire.records import Trusted
+from sealkit.wire.episode import Trusted
 from sealkit.wire.verdict import Accepted, Reason, Rejected, Verdict
 
 

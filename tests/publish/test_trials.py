@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from sealkit.infer.headroom import headroom
-from sealkit.wire.records import Json, Trusted
+from sealkit.wire.episode import Trusted
+from sealkit.wire.records import Json
 from sealkit.wire.verdict import Accepted, Reason, Rejected, Verdict
 from tests.infer.told import PAIRED, small
 from tests.studies import ID, PLAN, SMALL, call, make_study, ok, plan_text

@@ -18,9 +18,10 @@ from sealkit.plan.load import open_plan
 from sealkit.run.external import AttemptError, open_command
 from sealkit.wire.canon import decode_record
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, UsageError
 from sealkit.wire.recorded import Recorded, measured
-from sealkit.wire.records import Level, Trusted
+from sealkit.wire.records import Level
 from sealkit.wire.verdict import Accepted
 from sealkit.world.loader import load_verifier
 from tests.studies import ROOT

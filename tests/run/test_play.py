@@ -9,8 +9,8 @@ import pytest
 from sealkit.run.play import play_scripted
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Episode, Trusted
 from sealkit.wire.errors import HarnessError, UsageError
-from sealkit.wire.records import Episode, Trusted
 from sealkit.world.loader import load_world, make_scenario
 from tests.world.makeshift import AGENTS, WORLD, edited, put_world
 

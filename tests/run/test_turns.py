@@ -9,8 +9,8 @@ import pytest
 from sealkit.agents.turns import Ask, Fault, Message, Move, Reply, Turn
 from sealkit.run.play import answered, nobody, play
 from sealkit.wire.canon import decode_record, digest_json, encode_record
+from sealkit.wire.episode import Action, Episode, Text, Trusted
 from sealkit.wire.errors import HarnessError
-from sealkit.wire.records import Action, Episode, Text, Trusted
 from sealkit.wire.trace import blocked, noop
 from sealkit.wire.verdict import Accepted
 from sealkit.world.loader import LoadedWorld, load_verifier, make_scenario

@@ -40,7 +40,7 @@ def names(found: frozenset[str]) -> set[str]:
 def test_the_judge_is_its_module_and_what_that_imports_of_its_own_package(spec: Spec) -> None:
     found = files_of(
         spec,
-        judge="from .faults import Fault\nfrom sealkit.wire.records import Act\nimport math\n",
+        judge="from .faults import Fault\nfrom sealkit.wire.episode import Act\nimport math\n",
         faults="from .ground import door\n",
         ground="",
         world="from .judge import judge\n",

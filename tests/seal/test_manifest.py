@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sealkit.plan.load import open_plan
 from sealkit.seal.manifest import ManifestSeal, open_manifest, planned_keys, write_manifest
 from sealkit.wire.canon import encode_record
+from sealkit.wire.declared import Scenario
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import SealkitError, UntrustedError
 from sealkit.wire.merkle import merkle_root
-from sealkit.wire.records import Scenario
 from tests.seal.studies import make_study, plan_of
 
 KEYS = [("windy", 0), ("windy", 3), ("windy", 7), ("calm", 0), ("calm", 1), ("calm", 90)]

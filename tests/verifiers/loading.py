@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from sealkit.wire.records import Trusted
+from sealkit.wire.episode import Trusted
 from sealkit.wire.verdict import Verdict
 from sealkit.world.loader import load_package
 

@@ -19,7 +19,7 @@ NAMES = ("witness", "replay")
 RUN = """
 import importlib.util, json, sys
 from pathlib import Path
-from sealkit.wire.records import Trusted
+from sealkit.wire.episode import Trusted
 root = Path(sys.argv[1])
 given = json.loads((root / "given.json").read_bytes())
 trusted = Trusted(**{**given["trusted"], "scenario": given["trusted"]["scenario"].encode()})

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sealkit.wire.records import Trusted
+from sealkit.wire.episode import Trusted
 from sealkit.wire.verdict import Accepted, Origin, Rejected
 from tests.lying_world import honest
 from tests.reseal import Document, contract_digest, digest, read, reseal, root, spell

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
+from sealkit.wire.declared import ThisReturn
+from sealkit.wire.episode import Action, Trusted
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import Action, ThisReturn, Trusted
 from sealkit.wire.verdict import Accepted, Rejected
 from sealkit.world.sdk import Told, after_act, contract, notice
 from sealkit.world.sdk import replace as put

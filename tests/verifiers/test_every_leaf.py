@@ -9,7 +9,8 @@ import pytest
 
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Trusted
+from sealkit.wire.episode import Trusted
+from sealkit.wire.trace import bare
 from sealkit.wire.verdict import Accepted, Rejected
 from sealkit.world.loader import load_world, make_scenario, scenario_draws
 from sealkit.world.sdk import View
@@ -38,7 +39,8 @@ def house(family: str, agent: str) -> tuple[Trusted, bytes]:
     for k in range(scenario.max_acts):
         truth = recorder.state if scripted.reads_truth else None
         left = scenario.max_acts - k
-        act = recorder.act(player.act(View(briefing=scenario.briefing, last=act.segments, acts_left=left, truth=truth)))
+        view = View(briefing=scenario.briefing, last=act.segments, acts_left=left, truth=truth)
+        act = recorder.act(bare(player.act(view)))
         if act.action.name in scenario.finals:
             return trusted, recorder.close("final", why="")
     return trusted, recorder.close("budget", why="")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sealkit.wire.records import Trusted
+from sealkit.wire.episode import Trusted
 from sealkit.wire.verdict import Accepted, Origin, Rejected
 from tests.verifiers.loading import replay, witness
 

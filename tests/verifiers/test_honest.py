@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sealkit.wire.canon import digest_json
-from sealkit.wire.errors import HarnessError, MalformedError
-from sealkit.wire.records import (
-    Action,
+from sealkit.wire.declared import (
     ActSight,
     ActsLater,
-    Add,
     After,
     AfterAct,
     Authority,
@@ -21,12 +18,8 @@ from sealkit.wire.records import (
     Distort,
     Due,
     Inbox,
-    Move,
     Never,
     On,
-    Op,
-    Remove,
-    Replace,
     Restore,
     Scenario,
     Sight,
@@ -37,6 +30,9 @@ from sealkit.wire.records import (
     When,
     WhenShown,
 )
+from sealkit.wire.episode import Action, Move
+from sealkit.wire.errors import HarnessError, MalformedError
+from sealkit.wire.records import Add, Op, Remove, Replace
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.verdict import Accepted
 from sealkit.world.witness import Recorder

@@ -8,11 +8,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from sealkit.wire.declared import Contract, Scenario
+from sealkit.wire.episode import Action
 from sealkit.wire.errors import HarnessError, MalformedError
-from sealkit.wire.records import Action, Contract, Replace, Scenario
+from sealkit.wire.records import Replace
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.verdict import Origin, Rejected
-from sealkit.world.witness import Occurrence, Recorder
+from sealkit.world.occurred import Occurrence
+from sealkit.world.witness import Recorder
 from tests.lies.boundary import applied_at
 from tests.lies.disclosure import dropped, facts, notices, returns
 from tests.lies.environment import applied_again, world_that_occurs

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from sealkit.wire.episode import Action, Move, Trusted
 from sealkit.wire.errors import HarnessError
-from sealkit.wire.records import Action, Move, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Origin, Rejected
 from tests.lying_world import honest, honest_rerun, lie
 from tests.reseal import Document, read, reseal

@@ -15,7 +15,7 @@ import pytest
 
 from sealkit.seal.sealed import open_seal
 from sealkit.wire.canon import decode_record
-from sealkit.wire.records import Action, Episode, Move
+from sealkit.wire.episode import Action, Episode, Move
 from sealkit.world.loader import load_world
 from sealkit.world.witness import open_scenario, rerun
 from tests.modelled import PLAN, calls, receipts

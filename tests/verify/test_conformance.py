@@ -207,7 +207,7 @@ HONEST = """\
 from sealkit.wire.canon import decode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import Episode
+from sealkit.wire.episode import Episode
 from sealkit.wire.verdict import Abstained, Accepted, Reason, Rejected
 
 

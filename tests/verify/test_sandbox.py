@@ -18,9 +18,10 @@ import sealkit
 from sealkit.verify import sandbox as sandbox_module
 from sealkit.verify.sandbox import BrokenOffError, Sandbox
 from sealkit.wire.canon import decode_record
+from sealkit.wire.declared import Scenario
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Action, Trusted
 from sealkit.wire.errors import HarnessError
-from sealkit.wire.records import Action, Scenario, Trusted
 from sealkit.wire.trace import bare
 from sealkit.wire.verdict import Errored, Reason, Rejected
 from tests.verify.trap import TRAP, make_source

@@ -34,8 +34,9 @@ from sealkit.wire.canon import (
     reencode,
 )
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Action, Boundary, Component, Roots, Trusted
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import Action, Boundary, Component, Json, Roots, Trusted
+from sealkit.wire.records import Json
 from tests.wire import sample
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "jcs"

@@ -17,25 +17,21 @@ from sealkit.wire.contract import (
     see,
     spell,
 )
-from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import (
-    Action,
+from sealkit.wire.declared import (
     ActSight,
-    Add,
     After,
     AfterAct,
     Contract,
     CountSight,
-    Json,
     On,
-    Remove,
-    Replace,
-    Scalar,
     Sight,
     StateSight,
     When,
     WhenShown,
 )
+from sealkit.wire.episode import Action
+from sealkit.wire.errors import MalformedError
+from sealkit.wire.records import Add, Json, Remove, Replace, Scalar
 from tests.wire import sample
 
 

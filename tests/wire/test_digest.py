@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sealkit.wire.canon import digest_record, encode_record
 from sealkit.wire.digest import digest_bytes, is_digest, parse_digest, short
+from sealkit.wire.episode import Component, Root
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import Component, Root
 from tests.wire import sample
 
 EMPTY = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sealkit.wire.canon import decode_record
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Trusted
 from sealkit.wire.recorded import (
     Answer,
     BinaryForm,
@@ -25,7 +26,7 @@ from sealkit.wire.recorded import (
     record_answer,
     recorded_digest,
 )
-from sealkit.wire.records import Json, Trusted
+from sealkit.wire.records import Json
 from tests.wire.sample import ANSWER, ASSIGNMENT, PIN, RECORDED, SLOT
 
 BINARY, COUNT = BinaryForm(unit=None), CountForm(unit=None)

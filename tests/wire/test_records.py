@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from sealkit.wire import calls, chain, recorded, records
+from sealkit.wire import calls, chain, declared, episode, recorded, records
 from sealkit.wire.canon import decode_record, digest_record, encode_record, reencode
 from sealkit.wire.digest import digest_bytes, is_digest
 from sealkit.wire.errors import MalformedError
@@ -21,7 +21,7 @@ from sealkit.wire.records import Record
 from sealkit.wire.schemas import DIGESTS, PUBLISHED, kind_of, record_schema, record_schemas
 from tests.wire import sample
 
-MODULES = (records, recorded, calls, chain)
+MODULES = (records, declared, episode, recorded, calls, chain)
 KINDS = {kind_of(record): record for record in PUBLISHED}
 INDEX: dict[str, str] = json.loads((sample.VECTORS / "index.json").read_bytes())
 

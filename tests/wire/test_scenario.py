@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import (
+from sealkit.wire.declared import (
     ActSight,
     ActsLater,
     After,
@@ -17,8 +16,6 @@ from sealkit.wire.records import (
     Distort,
     Never,
     On,
-    Remove,
-    Replace,
     Restore,
     Scenario,
     Snapshot,
@@ -26,6 +23,8 @@ from sealkit.wire.records import (
     Tell,
     WhenShown,
 )
+from sealkit.wire.errors import MalformedError
+from sealkit.wire.records import Remove, Replace
 from sealkit.wire.scenario import MAX_OPS, check_scenario
 from tests.wire import sample
 

@@ -7,7 +7,7 @@ import pytest
 
 from sealkit.wire.canon import decode_record, digest_record, encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Action, Closing, Episode, Trusted
+from sealkit.wire.episode import Action, Closing, Episode, Trusted
 from sealkit.wire.trace import (
     BEGIN,
     close_record,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sealkit.wire.canon import decode_value
+from sealkit.wire.episode import Action
 from sealkit.wire.errors import HarnessError, UsageError
-from sealkit.wire.records import Action
 from sealkit.world.loader import load_judge, load_verifier, load_world, make_scenario
 from tests.world.makeshift import AGENTS, JUDGE, WORLD, edited, lamp, put_world
 
@@ -128,7 +128,7 @@ def test_what_runs_is_the_source_and_no_cached_compile_of_another(tmp_path: Path
 
 
 def test_loading_leaves_no_files_and_no_public_names(tmp_path: Path) -> None:
-    folder = put_world(tmp_path)
+    folder, before = put_world(tmp_path), set(sys.modules)
     load_world(tmp_path, "lamp")
     assert sorted(path.name for path in folder.iterdir()) == [
         "SPEC.md",
@@ -137,7 +137,7 @@ def test_loading_leaves_no_files_and_no_public_names(tmp_path: Path) -> None:
         "judge.py",
         "world.py",
     ]
-    assert "worlds" not in sys.modules and "lamp" not in sys.modules
+    assert not {"worlds", "lamp"} & (set(sys.modules) - before)
 
 
 # --- sessions ------------------------------------------------------------------------------------

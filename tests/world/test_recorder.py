@@ -8,8 +8,8 @@ import pytest
 
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Action, Episode, Fact, Trusted
 from sealkit.wire.errors import HarnessError, OutOfOrderError
-from sealkit.wire.records import Action, Episode, Fact, Trusted
 from sealkit.wire.trace import bare
 from sealkit.world.loader import LoadedWorld, make_scenario
 from sealkit.world.witness import Recorder

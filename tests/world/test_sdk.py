@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sealkit.world
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.records import (
+from sealkit.wire.declared import (
     ActSight,
     Contract,
     CountSight,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sealkit.wire.canon import decode_record, decode_value
 from sealkit.wire.chain import is_time
 from sealkit.wire.digest import digest_bytes, is_digest
+from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.recorded import (
     WITHOUT_EPISODE,
@@ -15,7 +16,6 @@ from sealkit.wire.recorded import (
     answer_faults,
     recorded_digest,
 )
-from sealkit.wire.records import Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Origin, Reason, Rejected, Verdict
 
 MOST_REASONS = 8

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from sealkit.wire.canon import decode_record
+from sealkit.wire.episode import Action, Episode, Move, Trusted
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import Action, Episode, Move, Trusted
 from sealkit.wire.trace import BEGIN, bare
 from sealkit.wire.verdict import ORIGINS, Abstained, Accepted, Reason, Rejected, Verdict
 

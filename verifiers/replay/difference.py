@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import sealkit.wire.records as wire
+import sealkit.wire.episode as wire
 from sealkit.wire.canon import decode_record
+from sealkit.wire.declared import Scenario
+from sealkit.wire.records import Record
 from sealkit.wire.verdict import Origin, Reason
 
 from .resumed import Again, resumed_wrong
@@ -46,7 +48,7 @@ def _words(value: object) -> str:
     return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"
 
 
-def _unequal(found: wire.Record, due: wire.Record, where: str, **origins: Origin) -> Iterator[Reason]:
+def _unequal(found: Record, due: Record, where: str, **origins: Origin) -> Iterator[Reason]:
     """A reason for each named field in which two records differ."""
     for name, origin in origins.items():
         here, there = getattr(found, name), getattr(due, name)
@@ -62,7 +64,7 @@ def _identity(found: wire.Episode, due: wire.Episode) -> Iterator[Reason]:
 
 
 def _acts(trusted: wire.Trusted, found: wire.Episode, due: wire.Episode, again: Again) -> Iterator[Reason]:
-    scenario = decode_record(trusted.scenario, wire.Scenario, where="the trusted scenario")
+    scenario = decode_record(trusted.scenario, Scenario, where="the trusted scenario")
     for n, (act, other) in enumerate(zip(found.acts, due.acts, strict=False)):
         if _same(act, other):
             continue
@@ -82,7 +84,7 @@ def _acts(trusted: wire.Trusted, found: wire.Episode, due: wire.Episode, again: 
         yield _reason("lineage", "acts", f"{len(found.acts)} acts", f"{len(due.acts)} acts")
 
 
-def _deltas(scenario: wire.Scenario, found: wire.Episode, due: wire.Episode, n: int) -> Iterator[Reason]:
+def _deltas(scenario: Scenario, found: wire.Episode, due: wire.Episode, n: int) -> Iterator[Reason]:
     act, other = found.acts[n], due.acts[n]
     if _same(act.deltas, other.deltas):
         return
@@ -104,7 +106,7 @@ def _deltas(scenario: wire.Scenario, found: wire.Episode, due: wire.Episode, n: 
         yield _reason("environment" if twice else "boundary", where, causes, ", ".join(there))
 
 
-def _origin_of_move(scenario: wire.Scenario, found: wire.Episode, due: wire.Episode, cause: str, n: int) -> Origin:
+def _origin_of_move(scenario: Scenario, found: wire.Episode, due: wire.Episode, cause: str, n: int) -> Origin:
     """Why a contract stands at act `n` in one episode only: another act, a resume, or the world itself."""
     if any(delta.cause.startswith("restore:") for act in found.acts[:n] for delta in act.deltas):
         return "lineage"

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, cast
 
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Action, Episode
 from sealkit.wire.errors import SealkitError
 from sealkit.wire.patch import apply, diff
-from sealkit.wire.records import Action, Episode, Json, Patch, Scenario
+from sealkit.wire.records import Json, Patch
 
 State: TypeAlias = dict[str, Json]
 Again: TypeAlias = Callable[[tuple[Action, ...]], Episode]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sealkit.wire.canon import decode_record, digest_record
+from sealkit.wire.episode import Episode, Judged, Trusted
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import Episode, Judged, Trusted
 from sealkit.wire.verdict import Verdict
 
 from .faults import Faults

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sealkit.wire.contract import Sighting, Values, effect, see
+from sealkit.wire.declared import Inbox, Never, Restore, Snapshot, ThisReturn, WhenShown
+from sealkit.wire.episode import Act, Delta, Generation
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.records import (
-    Act,
-    Delta,
-    Generation,
-    Inbox,
-    Never,
-    Patch,
-    Remove,
-    Restore,
-    Snapshot,
-    ThisReturn,
-    WhenShown,
-)
+from sealkit.wire.records import Patch, Remove
 
 from .study import Declared, Timed
 from .walk import (

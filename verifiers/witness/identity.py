@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sealkit.wire.canon import digest_record
 from sealkit.wire.digest import is_digest
-from sealkit.wire.records import Episode, Receipt, Start, Trusted
+from sealkit.wire.episode import Episode, Receipt, Start, Trusted
 from sealkit.wire.trace import BEGIN, head_digest, record_digest
 
 from .faults import Faults

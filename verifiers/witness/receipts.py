@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from sealkit.wire.canon import digest_record
-from sealkit.wire.records import (
-    AnyReceipt,
-    Boundary,
-    Never,
-    NeverShown,
-    NotReached,
-    Projection,
-    Receipt,
-    Roots,
-    Shown,
-)
+from sealkit.wire.declared import Never
+from sealkit.wire.episode import AnyReceipt, Boundary, NeverShown, NotReached, Projection, Receipt, Roots, Shown
 from sealkit.wire.verdict import Origin
 
 from .walk import Occurrence, Restored, Walk

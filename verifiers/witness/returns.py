@@ -10,19 +10,12 @@ from __future__ import annotations
 from typing import cast
 
 from sealkit.wire.contract import discloses, fill, spell
+from sealkit.wire.declared import WhenShown
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Act, Fact, InboxOpened, Notice, Shown
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.patch import resolve
-from sealkit.wire.records import (
-    Act,
-    Fact,
-    InboxOpened,
-    Json,
-    Notice,
-    Scalar,
-    Shown,
-    WhenShown,
-)
+from sealkit.wire.records import Json, Scalar
 
 from .walk import Occurrence, Walk
 

@@ -16,9 +16,11 @@ from __future__ import annotations
 from typing import cast
 
 from sealkit.wire.contract import Sighting, Values, effect
+from sealkit.wire.declared import After, Contract, CountSight, Restore
+from sealkit.wire.episode import Episode, Receipt
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.patch import apply, covers, diff
-from sealkit.wire.records import After, Contract, CountSight, Episode, Patch, Receipt, Restore
+from sealkit.wire.records import Patch
 from sealkit.wire.trace import component_digests, root_digest
 from sealkit.wire.verdict import Origin
 

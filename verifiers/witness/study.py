@@ -7,9 +7,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from sealkit.wire.canon import decode_record, digest_record
-from sealkit.wire.digest import digest_bytes
-from sealkit.wire.patch import covers
-from sealkit.wire.records import (
+from sealkit.wire.declared import (
     ActSight,
     After,
     AfterAct,
@@ -22,6 +20,8 @@ from sealkit.wire.records import (
     StateSight,
     When,
 )
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.patch import covers
 from sealkit.wire.rules import Rule, compile_rule
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.trace import component_digests, root_digest

@@ -12,18 +12,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from sealkit.wire.contract import Sighting, Values, see
+from sealkit.wire.declared import Restore
+from sealkit.wire.episode import Generation, Roots, Shown
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.patch import apply, diff, resolve, tokens
-from sealkit.wire.records import (
-    Generation,
-    Json,
-    Patch,
-    Replace,
-    Restore,
-    Roots,
-    Scalar,
-    Shown,
-)
+from sealkit.wire.records import Json, Patch, Replace, Scalar
 from sealkit.wire.trace import component_digest, root_digest
 from sealkit.wire.verdict import Origin
 

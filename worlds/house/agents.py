@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sealkit.wire.records import Action, Fact, Notice, Segment
+from sealkit.wire.episode import Action, Fact, Notice, Segment
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import Scripted, View
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from sealkit.wire.records import Fact, Notice
+from sealkit.wire.episode import Fact, Notice
 
 from .ground import door_id
 from .plan import NOTHING, Situation, Step, open_doors, step_toward, things_on

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Act
 from sealkit.wire.patch import apply
-from sealkit.wire.records import Act, Scenario
 from sealkit.world.sdk import State
 
 from .faults import Fault, fault_of

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
-from sealkit.wire.records import Episode, Json, Scenario
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Episode
+from sealkit.wire.records import Json
 from sealkit.wire.trace import NOOP
 from sealkit.world.beliefs import BRIEFING, Beliefs, Kept, Stale, kept, log, revise, table
 from sealkit.world.replies import Unreadable, read_object

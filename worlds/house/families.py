@@ -12,7 +12,8 @@ from functools import cache
 from itertools import product
 from typing import TypeAlias
 
-from sealkit.wire.records import ActsLater, Authority, Contract, Json, Tell
+from sealkit.wire.declared import ActsLater, Authority, Contract, Tell
+from sealkit.wire.records import Json
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import (
     after_act,

@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from sealkit.wire.declared import Contract
+from sealkit.wire.episode import Act, Fact, Notice, Segment
 from sealkit.wire.patch import apply, resolve
-from sealkit.wire.records import Act, Contract, Fact, Notice, Replace, Scalar, Segment
+from sealkit.wire.records import Replace, Scalar
 from sealkit.world.sdk import State
 
 from .plan import laid, things_on

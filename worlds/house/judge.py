@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sealkit.wire.records import Episode, Json, Scenario
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Episode
+from sealkit.wire.records import Json
 
 from .course import Course, replay
 from .diagnosis import Diagnosis

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, cast
 
-from sealkit.wire.records import Action, Json
+from sealkit.wire.episode import Action
+from sealkit.wire.records import Json
 
 Step: TypeAlias = tuple[str, str]  # the action's name and the one word it is about, "" where there is none
 Node: TypeAlias = tuple[str, ...]  # the agent's room, then the place of each wanted thing

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import cast
 
-from sealkit.wire.records import Action, Json
+from sealkit.wire.episode import Action
+from sealkit.wire.records import Json
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import Outline, Reading, State, Told, reading, text
 

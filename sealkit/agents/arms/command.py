@@ -27,8 +27,9 @@ from sealkit.agents.arms.scene import Scene, scene_of
 from sealkit.agents.turns import Action, Ask, Fault, Message, Move, Player, Turn
 from sealkit.plan.actors import CommandArm
 from sealkit.wire.canon import check_value
+from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import HarnessError, MalformedError
-from sealkit.wire.records import Json, Scenario
+from sealkit.wire.records import Json
 from sealkit.world.sdk import View, words_of
 
 MOST_ASKS: Final = 32  # in one turn

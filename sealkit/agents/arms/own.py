@@ -12,8 +12,8 @@ from pathlib import Path
 from sealkit.agents.arms.scene import scene_of
 from sealkit.agents.turns import Ask, Closable, Fault, Move, Player, Reply, Turn
 from sealkit.plan.actors import OwnArm
+from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import HarnessError
-from sealkit.wire.records import Scenario
 from sealkit.world.loader import load_package, scenario_draws
 from sealkit.world.sdk import View
 

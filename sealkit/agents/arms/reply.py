@@ -20,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from sealkit.wire.records import Action, Json
+from sealkit.wire.episode import Action
+from sealkit.wire.records import Json
 from sealkit.world.beliefs import Update
 from sealkit.world.replies import Object, Unreadable, is_half
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import UsageError
-from sealkit.wire.records import Json, Scenario
+from sealkit.wire.records import Json
 
 
 class Scene(msgspec.Struct, frozen=True):

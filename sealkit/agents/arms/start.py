@@ -13,8 +13,8 @@ from sealkit.agents.arms.wording import open_wording
 from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Player
 from sealkit.plan.actors import Arm, CommandArm, ExternalArm, NotesArm, OwnArm, ScriptedArm
+from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import UsageError
-from sealkit.wire.records import Scenario
 from sealkit.world.loader import LoadedWorld
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from sealkit.verify.conformance.finding import Broken, Finding, examine_all, spell_verdict
 from sealkit.verify.conformance.trial import trial_episode, trial_records, trial_slots
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.records import Move, Trusted
+from sealkit.wire.episode import Move, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
 from sealkit.world.loader import Check, LoadedWorld, asks_for_rerun, load_verifier, load_world
 from sealkit.world.witness import open_scenario, rerun

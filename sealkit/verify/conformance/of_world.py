@@ -18,8 +18,10 @@ from sealkit.verify.conformance.trial import (
     trial_slots,
 )
 from sealkit.wire.canon import decode_record, encode_value
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Action, Episode, Move
 from sealkit.wire.patch import covers, diff
-from sealkit.wire.records import Action, Episode, Json, Move, Scenario
+from sealkit.wire.records import Json
 from sealkit.wire.verdict import Accepted
 from sealkit.world.loader import LoadedWorld, load_judge, load_verifier, load_world, make_scenario
 from sealkit.world.reference import reference_root

@@ -11,6 +11,7 @@ import msgspec
 from sealkit.run.play import play_scripted
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Trusted
 from sealkit.wire.recorded import (
     Answer,
     AssignedModel,
@@ -20,7 +21,7 @@ from sealkit.wire.recorded import (
     Usage,
     record_answer,
 )
-from sealkit.wire.records import Json, Level, Trusted
+from sealkit.wire.records import Json, Level
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 
 TRIAL_PIN = digest_bytes(b"sealkit conformance: no study")

@@ -13,8 +13,10 @@ from sealkit.agents.arms import start_player
 from sealkit.agents.turns import Ask, Reply
 from sealkit.run.play import answered, play
 from sealkit.wire.canon import decode_record, digest_json
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Action, Episode
 from sealkit.wire.errors import UsageError
-from sealkit.wire.records import Action, Episode, Json, Scenario
+from sealkit.wire.records import Json
 from sealkit.wire.verdict import Accepted
 from sealkit.world.beliefs import kept
 from sealkit.world.loader import load_verifier

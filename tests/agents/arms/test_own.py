@@ -15,8 +15,9 @@ from sealkit.agents.turns import Ask, Message, Reply
 from sealkit.plan.actors import CommandArm, OwnArm
 from sealkit.run.play import answered, nobody, play
 from sealkit.wire.canon import decode_record, digest_json, encode_record
+from sealkit.wire.episode import Episode, Trusted
 from sealkit.wire.errors import HarnessError, UsageError
-from sealkit.wire.records import Episode, Json, Trusted
+from sealkit.wire.records import Json
 from sealkit.world.loader import make_scenario
 from tests.world.makeshift import lamp
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sealkit.agents.arms.reply import MOST_ITEMS, MOST_WORDS, read_action, read_cites, read_text, read_updates
-from sealkit.wire.records import Action
+from sealkit.wire.episode import Action
 from sealkit.world.beliefs import Update
 from sealkit.world.replies import MOST_CHARACTERS, Unreadable, read_object
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sealkit.wire.records import Action
+from sealkit.wire.episode import Action
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import Scripted, View, action
 

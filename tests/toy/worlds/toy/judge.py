@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sealkit.wire.records import Episode, Json, Scenario
+from sealkit.wire.declared import Scenario
+from sealkit.wire.episode import Episode
+from sealkit.wire.records import Json
 
 MEASURES = ("said_done", "watered")
 

@@ -6,16 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sealkit.wire.patch import apply
-from sealkit.wire.records import (
-    Action,
+from sealkit.wire.declared import (
     ActsLater,
     After,
     AfterAct,
     Contract,
     Distort,
     Inbox,
-    Patch,
     Restore,
     Scenario,
     Snapshot,
@@ -23,6 +20,9 @@ from sealkit.wire.records import (
     ThisReturn,
     WhenShown,
 )
+from sealkit.wire.episode import Action
+from sealkit.wire.patch import apply
+from sealkit.wire.records import Patch
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import (
     Outline,
