@@ -102,8 +102,8 @@ class Loopback:
             while (received := await self._read(reader)) is not None:
                 if not await _write(writer, reader, self._answer(received)):
                     break
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the other side has gone
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the other side has gone, or this one goes
         finally:
             writer.close()
 
