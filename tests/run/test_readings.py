@@ -19,6 +19,7 @@ import pytest
 from sealkit.agents.models.blobs import Blobs
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.chain import EMPTY, Entry, Event, Read, call_lines, extend
+from tests.amending import DEAF_TRACKER, change
 from tests.loopback import Fault, Loopback
 from tests.loopback.faults import http_error, wrong_model
 from tests.loopback.house_policies import POLICIES, sections
@@ -231,6 +232,48 @@ def test_another_model_than_the_planned_one_pauses_the_readings(fresh: Path) -> 
     assert not events(fresh, "read"), "none is given up"
     assert [one["purpose"] for one in calls(fresh)][-1] == "read", "but the calls are kept"
     ok(verify(fresh))
+
+
+# --- after an amendment, and in shards
+
+
+def scripted_text() -> str:
+    """The same plan with scripted arms, whose episodes alone `amend --supersede` can have run again."""
+    text = read_plan_text()
+    for arm, agent in zip("ABCD", ("naive", "tracker", "rechecker", "oracle"), strict=True):
+        text, count = re.subn(rf"(    {arm}: {{role: \w+), scaffold[^}}]*}}", rf"\1, scripted: {agent}}}", text)
+        assert count == 1
+    text = re.sub(r"  agent:\n(    .*\n)+", "", text, count=1)
+    return text
+
+
+def test_an_episode_that_is_run_again_is_read_again_and_what_was_read_of_the_old_one_counts_no_more(
+    tmp_path: Path,
+) -> None:
+    study = make_study(tmp_path / "study", scripted_text())
+    ok(call("seal", PLAN, cwd=study))
+    with Loopback(POLICIES["graded"]) as server:
+        ok(run(study, server))
+        old = {event["episode"] for event in events(study, "read")}
+        change(study, *DEAF_TRACKER)
+        ok(call("amend", PLAN, "--reason", "it should not heed messages", "--supersede", cwd=study))
+        assert "20 of 20 readings by models" in ok(run(study, server)).out
+    new = [event for event in events(study, "read") if event["episode"] not in old]
+    assert {event["slot"]["family"] for event in new} == {"double_fault"}, "noise tells no messages: its blocks stay"
+    assert len(new) == 10 and len(events(study, "read")) == 30
+    out = ok(verify(study, "--replay")).out
+    assert "readings, reader structured: 12 due, 12 made, 0 unreadable, 0 failed, 0 left" in out
+    ok(call("analyse", PLAN, cwd=study))
+    ok(verify(study, "--replay"))
+
+
+def test_shards_take_their_own_readings_and_the_merged_journal_has_all(fresh: Path) -> None:
+    with Loopback(POLICIES["graded"]) as server:
+        for shard in ("1/2", "2/2"):
+            assert "10 of 10 readings by models" in ok(run(fresh, server, "--shard", shard)).out
+    ok(call("merge", PLAN, cwd=fresh))
+    assert len(events(fresh, "read")) == 20
+    assert "12 due, 12 made" in ok(verify(fresh, "--replay")).out
 
 
 # --- what somebody writes into the files
