@@ -56,6 +56,26 @@ def plan_text(
     return text.replace("price_per_million_tokens: null", f"price_per_million_tokens: {price}", 1)
 
 
+def read_plan_text(*, resamples: int = 200) -> str:
+    """plans/v1.yaml with two families and two seeds, its readings and all that rests on them kept."""
+    text = (ROOT / "plans" / "v1.yaml").read_text(encoding="utf-8")
+    for whole, part in (
+        ("id: belief-log-v1", f"id: {ID}"),
+        (
+            "family: [stale_door, wrong_start, delayed_update, noise, unobservable, double_fault]\n  seed: 0..9",
+            "family: [noise, double_fault]\n  seed: 0..1",
+        ),
+        ("{family: [stale_door, wrong_start, delayed_update, unobservable, double_fault]}", "{family: [double_fault]}"),
+        ("{family: [stale_door, delayed_update, double_fault]}", "{family: [double_fault]}"),
+        ("family: [stale_door], seed: [100]", "family: [noise], seed: [100]"),
+        ("resamples: 10000", f"resamples: {resamples}"),
+        ("resamples: 10000", f"resamples: {resamples}"),
+    ):
+        assert whole in text, whole
+        text = text.replace(whole, part, 1)
+    return text
+
+
 def make_study(folder: Path, text: str | None = None) -> Path:
     """A study with the reference world and verifiers, and this plan as its only one."""
     init_study(folder)

@@ -61,7 +61,7 @@ def command(
     stop: str | None,
     as_json: bool,
 ) -> None:
-    """Run every slot of a sealed plan that has no episode yet.
+    """Run every slot of a sealed plan that has no episode yet; then take the readings that it asks of models.
 
     \b
     Examples:

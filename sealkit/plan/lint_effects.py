@@ -55,9 +55,20 @@ def _metric(spec: Spec, path: KeyPath, metric: Metric) -> Iterator[Problem]:
         return
     if metric.read_by is not None:
         yield from not_there((*path, "read_by"), "reading", metric.read_by, spec.readings)
+        yield from _one_reading(spec, path, metric.measure or str(path[-1]), metric.read_by)
     if metric.unit is not None and (metric.unit in spec.factors.levels() or metric.unit in spec.readings):
         yield Problem((*path, "unit"), f"{metric.unit} is a factor", "name what is counted inside an episode")
     yield from _repetitions(spec, path, metric)
+
+
+def _one_reading(spec: Spec, path: KeyPath, measure: str, reading: str) -> Iterator[Problem]:
+    """A measure has one value a level, so two readings cannot both give it."""
+    for name, other in spec.metrics.items():
+        if isinstance(other, Ratio) or (other.measure or name) != measure or other.read_by == reading:
+            continue
+        what = f"{measure} is read by {reading} here, and {name} takes it from {other.read_by or 'the judge'}"
+        yield Problem((*path, "read_by"), what, "let one reading give it, with the levels of both")
+        return
 
 
 def _ratio(spec: Spec, path: KeyPath, metric: Ratio) -> Iterator[Problem]:

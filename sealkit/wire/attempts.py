@@ -52,9 +52,11 @@ def tried_by(call: Call) -> Tried:
 
 def by_try(calls: Calls) -> Iterator[tuple[Tried, Calls]]:
     """The calls of each try, or of each reading, that follow one another: a reading is one question."""
-    begins = [place for place, call in enumerate(calls) if not place or _begins(calls[place - 1], call)]
-    for start, end in zip(begins, (*begins, len(calls))[1:], strict=True):
-        yield tried_by(calls[start]), calls[start:end]
+    start = 0
+    for end in range(1, len(calls) + 1):
+        if end == len(calls) or _begins(calls[end - 1], calls[end]):
+            yield tried_by(calls[start]), calls[start:end]
+            start = end
 
 
 def _begins(before: Call, call: Call) -> bool:

@@ -201,7 +201,7 @@ class Reader(Protocol):
         """What a model is asked at this level of the plan's reading."""
 
     def read(self, text: str) -> Json:
-        """What the model's reply says; a reply that cannot be read says nothing."""
+        """What the model's reply says; null if nothing can be read in it: there is no outcome then, as if none came."""
 
     def rule(self, shown: Transcript) -> Json:
         """What rules say, without a model."""

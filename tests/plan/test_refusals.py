@@ -180,6 +180,7 @@ ANALYSIS = [
     Case("ratio to itself", "of: input_tokens, over: acts", "of: acts, over: ⟦acts", "$.metrics.tokens_per_act.over", "a ratio of a metric to itself", "everything"),
     Case("ratio of a score", "of: input_tokens, over: acts", "of: ⟦quality, over: acts", "$.metrics.tokens_per_act.of", "quality is no count", "everything"),
     Case("metric read by nothing", "read_by: reader}\n  named:", "read_by: ⟦eye}\n  named:", "$.metrics.named_and_timed.read_by", "no reading is called eye"),
+    Case("measure of a reading and of the judge", "extra_faults: {kind: count, better: lower, read_by", "extra_faults: {kind: count, better: lower, measure: stale, read_by", "$.metrics.extra_faults.read_by", "stale is read by reader here, and stale takes it from the judge"),
     Case("unit that is a factor", "unit: fault, read_by: reader}\n  named:", "unit: ⟦family, read_by: reader}\n  named:", "$.metrics.named_and_timed.unit", "family is a factor"),
     Case("repetitions of nothing", "measure: acts}", "measure: acts, repetitions: ⟦{kind: mean}}", "$.metrics.turns.repetitions", "nothing is repeated"),
     Case("repetitions not combined", "repetitions: 1", "repetitions: 2", "", "nothing says how they become one value"),

@@ -6,7 +6,19 @@ import msgspec
 import pytest
 
 from sealkit.wire.canon import MAX_LINE, encode_record, reencode
-from sealkit.wire.chain import EMPTY, Event, JournalHead, Looked, Recovered, extend, follow, parse_head
+from sealkit.wire.chain import (
+    EMPTY,
+    Event,
+    JournalHead,
+    Looked,
+    Read,
+    Recovered,
+    call_lines,
+    calls_of,
+    extend,
+    follow,
+    parse_head,
+)
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, UntrustedError
 from tests.wire import sample
@@ -26,6 +38,19 @@ def journal() -> tuple[list[bytes], list[JournalHead]]:
 
 
 LINES, HEADS = journal()
+
+
+def test_what_tells_of_calls_says_how_far_calls_jsonl_goes() -> None:
+    told = call_lines(b'{"n":1}\n')
+    pin = sample.PIN
+    read = Read(
+        stage="smoke", pin=pin, slot=sample.SLOT, attempt=1, episode=pin, reading="reader", level="aside",
+        said=[{"subject": "door"}], ending="said", why="", calls=told,
+    )  # fmt: skip
+    line, head = extend(EMPTY, read, TIME)
+    assert (head.calls_size, head.episodes_size) == (8, 0)
+    assert follow(EMPTY, line)[0].event == read
+    assert calls_of(Looked(what="one")) is None and calls_of(read) == told
 
 
 def test_a_journal_follows_itself() -> None:
