@@ -234,6 +234,28 @@ def test_another_model_than_the_planned_one_pauses_the_readings(fresh: Path) -> 
     ok(verify(fresh))
 
 
+def test_a_reply_in_which_the_judge_can_read_nothing_is_asked_for_once_and_has_no_outcome(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "study", read_plan_text())
+    strict = ("worlds/house/diagnosis.py", "        given = [] if isinstance(reply, Unreadable) else",
+              "        if isinstance(reply, Unreadable):\n            return None\n        given =")  # fmt: skip
+    change(study, *strict)
+    ok(call("seal", PLAN, cwd=study))
+
+    def silent(request: Any) -> str:
+        return "I cannot tell." if is_reading(request) and "Actions held back" in sections(request) else play(request)
+
+    play = POLICIES["graded"]
+    with Loopback(silent) as server:
+        assert "20 of 20 readings by models have their reply" in ok(run(study, server)).out
+    unread = [event for event in events(study, "read") if event["ending"] == "unreadable"]
+    assert len(unread) == 4 and {event["slot"]["arm"] for event in unread} == {"D"}
+    assert {event["attempt"] for event in events(study, "read")} == {1}
+    ok(call("analyse", PLAN, cwd=study))
+    out = ok(verify(study, "--replay")).out
+    assert "readings, reader structured: 12 due, 8 made, 4 unreadable, 0 failed, 0 left" in out
+    assert "20 readings asked and read again" in out
+
+
 # --- after an amendment, and in shards
 
 
