@@ -1,13 +1,13 @@
 # `make demo` and `make test` set up what they need. PYTHON chooses the interpreter (3.11 or newer).
 PYTHON ?= python3
 VENV   ?= .venv
-PYTEST ?= -q -n auto
+PYTEST ?= -q -n auto -m "not slow"
 
 BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 LOCKED  := $(INSTALL) --require-hashes
 
-.PHONY: help demo demo-model test check cover lint types imports format benchmarks build lock clean
+.PHONY: help demo demo-model test test-slow check cover lint types imports format benchmarks build lock clean
 .DELETE_ON_ERROR:
 
 help:  ## say what there is to make
@@ -50,6 +50,9 @@ demo-model: $(VENV)/installed-local  ## the same way with a small language model
 
 test: $(VENV)/installed-dev  ## run every test and doctest
 	@$(BIN)/python -m pytest $(PYTEST)
+
+test-slow: $(VENV)/installed-dev  ## run the tests that `make test` leaves out, which take minutes
+	@$(BIN)/python -m pytest -q -n auto -m slow tests
 
 check: lint types imports test cover  ## all tests, and the next four
 

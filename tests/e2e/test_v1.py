@@ -23,7 +23,12 @@ RECEIPTS = "receipts/belief-log-v1"
 
 
 @pytest.mark.parametrize(
-    ("policy", "verdict"), [("graded", "supported"), ("flat", "not_shown"), ("reversed", "contradicted")]
+    ("policy", "verdict"),
+    [
+        ("graded", "supported"),
+        pytest.param("flat", "not_shown", marks=pytest.mark.slow),
+        pytest.param("reversed", "contradicted", marks=pytest.mark.slow),
+    ],
 )
 def test_v1_comes_to_the_verdict_that_its_policy_was_built_for(
     policy: str, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
