@@ -72,7 +72,7 @@ TRAPS = {
     "list": lambda path: os.listdir(Path(path).parent),
     "list_root": lambda path: os.listdir("/"),
     "write": lambda path: Path(path).write_text("mine"),
-    "append": lambda path: open(path, "a"),
+    "append": lambda path: open(str(path), "a"),  # a number would be a descriptor: that of the answers
     "write_temporary": lambda path: Path("/tmp/sealkit-trap").write_text("mine"),
     "write_source": lambda path: HERE.write_text("mine"),
     "make_folder": lambda path: os.mkdir(path + ".folder"),
