@@ -31,7 +31,7 @@ endpoint_option = click.option(
 )  # fmt: skip
 concurrency_option = click.option(
     "--concurrency", type=click.IntRange(1, 1024), default=1, show_default=True,
-    help="Attempts under way at once, where arms ask models.",
+    help="Attempts under way at once, where arms ask models; on a cluster, in each worker.",
 )  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def command(
       sealkit run plans/v1.yaml --endpoint http://127.0.0.1:8000/v1 --concurrency 64
       sealkit run plans/v1.yaml --shard 2/3
       sealkit run plans/dry-run.yaml --executor dask --scheduler tcp://127.0.0.1:8786
+      sealkit run plans/v1.yaml --executor dask --scheduler tcp://127.0.0.1:8786 --endpoint https://api.example.com/v1
 
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
     on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent

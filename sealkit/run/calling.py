@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Budget, Spent
@@ -33,7 +33,7 @@ from sealkit.wire.records import Json
 
 CarriedOut: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
 
-INTERRUPTED = "interrupted"
+INTERRUPTED: Final = "interrupted"
 _SHOWN_EVERY_S = 0.5
 _STOP_S = 60.0  # an attempt ends at once, but for a program of the study's own that is thinking
 
@@ -111,9 +111,9 @@ class Calling:
         with self._changed:
             return not self._stopped and self._running < self._concurrency and handed_out < 2 * self._concurrency
 
-    def submit(self, slot: Slot, attempt: int) -> Pending:
-        """Begin an attempt on the loop."""
-        return self._hand_over(lambda: self._attempt(slot, attempt))
+    def submit(self, slot: Slot, attempt: int, budget: Budget | None = None) -> Pending:
+        """Begin an attempt on the loop; within `budget`, where it has one of its own."""
+        return self._hand_over(lambda: self._attempt(slot, attempt, budget))
 
     def submit_reading(self, question: Question, attempt: int) -> Pending:
         """Begin a reading on the loop."""
@@ -139,6 +139,13 @@ class Calling:
             self._loop.call_soon_threadsafe(self._cut_off)
         with self._changed:
             self._changed.wait_for(lambda: not self._running, timeout=_STOP_S if at_once else None)
+
+    def halt(self, *, at_once: bool) -> None:
+        """Begin no more, and let what is under way end at once, or at its next call. It waits for nothing."""
+        gateway = self._gateway
+        gateway.paused = gateway.paused or PauseError(INTERRUPTED, "the run has stopped", remedy="run again")
+        if at_once:
+            self._loop.call_soon_threadsafe(self._cut_off)
 
     def close(self) -> None:
         """Cut off whatever is still under way."""
@@ -170,8 +177,8 @@ class Calling:
                 outcome.set_result(ended)
             self._changed.notify_all()
 
-    async def _attempt(self, slot: Slot, attempt: int) -> Outcome:
-        line = self._line(slot, attempt, "act")
+    async def _attempt(self, slot: Slot, attempt: int, budget: Budget | None) -> Outcome:
+        line = self._line(slot, attempt, "act", budget)
 
         async def played() -> Outcome:
             return Kept(await self._play(slot, line), joined(line.calls))
@@ -187,9 +194,11 @@ class Calling:
 
         return await self._ended(line, read)
 
-    def _line(self, slot: Slot, attempt: int, purpose: Purpose) -> Line:
+    def _line(self, slot: Slot, attempt: int, purpose: Purpose, budget: Budget | None = None) -> Line:
         bench = self._bench
-        return self._gateway.line(stage=bench.stage, pin=bench.pin, slot=slot, attempt=attempt, purpose=purpose)
+        return self._gateway.line(
+            stage=bench.stage, pin=bench.pin, slot=slot, attempt=attempt, purpose=purpose, budget=budget
+        )
 
     async def _ended(self, line: Line, carried_out: CarriedOut) -> Outcome:
         """How it ended, with all of its calls, whose bodies are on disk."""

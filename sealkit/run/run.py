@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sealkit.agents.models.blobs import Blobs
-from sealkit.agents.models.budget import Budget, Limits, Spent, spent_on
+from sealkit.agents.models.budget import Budget, Limits, Spent, added, spent_on
 from sealkit.agents.models.gateway import limits_of
 from sealkit.plan.slots import Slot
 from sealkit.run.bench import Bench
 from sealkit.run.calling import Models, calling
-from sealkit.run.cluster import on_cluster
+from sealkit.run.cluster import Asks, on_cluster
 from sealkit.run.executor import Executor, executing
 from sealkit.run.interrupt import interrupts
 from sealkit.run.loop import Desk, Loop, Try, Watcher
 from sealkit.run.outcome import Broke, Kept, Said
 from sealkit.run.progress import Standing, follow_all
+from sealkit.run.purse import Purse
 from sealkit.run.readings import Readings
 from sealkit.run.shardcalls import share_of_limits
 from sealkit.seal.history import History
@@ -74,7 +75,8 @@ def run_stage(
             with ctrl_c.held():
                 journal.append(bench.opened(), now=now())
             with contextlib.ExitStack() as stack:
-                executor = stack.enter_context(_executing(bench, jobs, models, spent, withheld, scheduler))
+                way = _executing(bench, state, models, jobs=jobs, scheduler=scheduler, spent=spent, withheld=withheld)
+                executor = stack.enter_context(way)
                 _Slots(desk, state, executor).go()
                 spent = executor.spent or spent
             if bench.reading_roles and models is not None:
@@ -150,22 +152,23 @@ def limits_here(bench: Bench) -> Limits:
 
 
 def _executing(
-    bench: Bench, jobs: int, models: Models | None, spent: Spent, withheld: frozenset[str], scheduler: str | None
-) -> contextlib.AbstractContextManager[Executor]:
+    bench: Bench, state: Standing, models: Models | None, *, jobs: int, scheduler: str | None, spent: Spent,
+    withheld: frozenset[str],
+) -> contextlib.AbstractContextManager[Executor]:  # fmt: skip
+    models = models if bench.arm_roles else None
     if scheduler is not None:
-        return on_cluster(bench, scheduler)
-    if models is None or not bench.arm_roles:
+        asks = None
+        if models is not None:
+            purse = Purse(limits_here(bench), spent, slots=state.slots - state.episodes)
+            asks = Asks(models, purse, _blobs(bench, withheld))
+        return on_cluster(bench, scheduler, asks)
+    if models is None:
         return executing(bench, jobs)
     return calling(bench, models, Budget(limits_here(bench), spent), _blobs(bench, withheld))
 
 
 def _blobs(bench: Bench, withheld: frozenset[str]) -> Blobs:
     return Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld)
-
-
-def added(one: Spent, other: Spent) -> Spent:
-    """What both used."""
-    return Spent(one.calls + other.calls, one.tokens + other.tokens, one.cost_microusd + other.cost_microusd)
 
 
 def _closed(bench: Bench, state: Standing) -> Closed:

@@ -57,6 +57,7 @@ class Loopback:
         self._loop = asyncio.new_event_loop()
         self._port = 0
         self._started = threading.Event()
+        self._came = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="loopback", daemon=True)
 
     @property
@@ -68,6 +69,11 @@ class Loopback:
     def requests(self) -> tuple[Received, ...]:
         """Every request so far, in order of arrival."""
         return tuple(self._received)
+
+    def await_requests(self, count: int) -> None:
+        """Return once so many have come."""
+        with self._came:
+            assert self._came.wait_for(lambda: len(self._received) >= count, timeout=60), len(self._received)
 
     def __enter__(self) -> Loopback:
         self._thread.start()
@@ -117,7 +123,9 @@ class Loopback:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         received = Received(len(self._received) + 1, method, path, headers, body)
-        self._received.append(received)
+        with self._came:
+            self._received.append(received)
+            self._came.notify_all()
         self._log(received)
         return received
 

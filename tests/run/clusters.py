@@ -12,9 +12,9 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -35,12 +35,13 @@ class Found:
     scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
     folder: Path
+    environ: Mapping[str, str] = field(default_factory=dict)  # of workers, beside what all processes have
 
     def add_worker(self) -> subprocess.Popen[bytes]:
         """One more worker, which connects in its own time."""
         worker = _start(
             self.folder / f"worker-{len(self.workers)}", "dask_worker", self.address, "--nthreads", "1", "--no-nanny",
-            "--no-dashboard", "--local-directory", str(self.folder), "--death-timeout", "60",
+            "--no-dashboard", "--local-directory", str(self.folder), "--death-timeout", "60", environ=self.environ,
         )  # fmt: skip
         self.workers.append(worker)
         return worker
@@ -55,24 +56,24 @@ class Found:
                 time.sleep(0.05)
 
 
-def _start(log: Path, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+def _start(log: Path, module: str, *arguments: str, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with log.open("wb") as out:
         return subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.{module}", *arguments], cwd=log.parent, env=environment(),
-            stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+            [sys.executable, "-m", f"distributed.cli.{module}", *arguments], cwd=log.parent,
+            env={**environment(), **environ}, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
 
 
 @contextmanager
-def cluster(folder: Path, *, workers: int) -> Iterator[Found]:
-    """A cluster in `folder`; every process of it has ended afterwards."""
+def cluster(folder: Path, *, workers: int, environ: Mapping[str, str] | None = None) -> Iterator[Found]:
+    """A cluster in `folder`, whose workers have these variables too; every process of it has ended afterwards."""
     folder.mkdir()
     file = folder / "scheduler.json"
     scheduler = _start(
         folder / "scheduler", "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-        "--scheduler-file", str(file),
+        "--scheduler-file", str(file), environ={},
     )  # fmt: skip
-    found = Found("", scheduler, [], folder)
+    found = Found("", scheduler, [], folder, environ or {})
     try:
         found.address = _address(file, scheduler)
         for _ in range(workers):

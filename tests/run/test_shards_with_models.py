@@ -37,13 +37,6 @@ def test_calls_and_bodies_are_merged_and_the_run_is_replayed(
     ok(call("verify", edition, "--no-remember", cwd=study))
 
 
-def test_a_cluster_refuses_arms_that_ask_models(modelled_once: Path, tmp_path: Path) -> None:
-    study = Path(shutil.copytree(modelled_once, tmp_path / "study"))
-    arguments = ("--endpoint", "http://127.0.0.1:9/v1", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9")
-    refused = call("run", PLAN, *arguments, cwd=study)
-    assert refused.code == 2 and "workers of a cluster hold no keys" in refused.err
-
-
 def test_no_shard_may_use_more_than_its_part_of_the_budget(modelled_once: Path) -> None:
     shards = [limits_here(open_bench(modelled_once / PLAN, "confirmatory", share=(one, 2))) for one in (1, 2)]
     whole = limits_here(open_bench(modelled_once / PLAN, "confirmatory"))

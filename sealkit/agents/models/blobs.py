@@ -22,17 +22,23 @@ from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 MAX_BODY: Final = 4 * 1024 * 1024
 _GZIP: Final = 31  # what zlib calls its window of 32 kB with a gzip header
 _LEVEL: Final = 6
+# Who writes: two machines that share the folder may have processes of one number.
+_WRITER: Final = os.urandom(6).hex()
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Blobs:
-    """The bodies below `folder`, which lies in the folder `inside`; `withheld` are digests that have no body."""
+    """The bodies below `folder`, which lies in the folder `inside`; `withheld` are digests that have no body.
 
-    def __init__(self, folder: Path, *, inside: Path, withheld: Collection[str] = ()) -> None:
+    `shared` says that other processes write them too: a body that is there already may not be on disk yet.
+    """
+
+    def __init__(self, folder: Path, *, inside: Path, withheld: Collection[str] = (), shared: bool = False) -> None:
         self.folder = folder
         self._inside = inside
         self._withheld = frozenset(withheld)
         self._text = str(folder)  # a path object costs more than the hash
+        self._shared = shared
         self._unsynced: set[str] = set()
         self._shards: set[str] = set()
 
@@ -47,6 +53,8 @@ class Blobs:
         if not os.path.exists(path):
             packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
             _write(path, packer.compress(body) + packer.flush())
+            self._unsynced.add(path)
+        elif self._shared:
             self._unsynced.add(path)
         return digest
 
@@ -87,7 +95,7 @@ class Blobs:
 
 def _write(path: str, data: bytes) -> None:
     """`path` holds `data`, whole or not at all under any kill; two processes may write the same body at once."""
-    temporary = f"{path}.{os.getpid()}.tmp"
+    temporary = f"{path}.{os.getpid()}.{_WRITER}.tmp"
     try:
         try:
             descriptor = os.open(temporary, _NEW, 0o644)

@@ -62,6 +62,11 @@ def spent_on(calls: Iterable[Call]) -> Spent:
     return Spent(count, tokens, cost)
 
 
+def added(one: Spent, other: Spent) -> Spent:
+    """What both used."""
+    return Spent(one.calls + other.calls, one.tokens + other.tokens, one.cost_microusd + other.cost_microusd)
+
+
 def cost_microusd(price: Price | None, input_tokens: int, output_tokens: int) -> int | None:
     """What so many tokens cost, rounded up to a whole micro-dollar; None without a price."""
     if price is None:
@@ -82,7 +87,7 @@ class Budget:
         """Why a request that may use `need` must not leave; None if it may."""
         limits, spent, cost = self.limits, self.spent, need.cost_microusd
         if spent.calls + self._calls >= limits.calls:
-            return f"{limits.calls} calls are used or under way, and the plan allows no more"
+            return f"{limits.calls} calls are used or under way, and no more are allowed"
         for name, most, used, asked in (
             ("tokens", limits.tokens, spent.tokens + self._tokens, need.tokens),
             ("micro-USD", limits.cost_microusd, spent.cost_microusd + self._cost, cost),

@@ -8,10 +8,12 @@ HarnessError
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sealkit.wire.calls import Unanswered
 from sealkit.wire.errors import HarnessError
+
+Reason: TypeAlias = Literal["model_drift", "authentication", "budget", "interrupted"]
 
 
 class ProviderError(HarnessError):
@@ -26,7 +28,7 @@ class ProviderError(HarnessError):
 class PauseError(HarnessError):
     """What every further call would meet too: nothing leaves this process until somebody has looked."""
 
-    def __init__(self, reason: Literal["model_drift", "authentication", "budget"], why: str, *, remedy: str) -> None:
+    def __init__(self, reason: Reason, why: str, *, remedy: str) -> None:
         self.reason = reason
         self.why = why
         super().__init__(f"{reason}: {why}", remedy=remedy)

@@ -121,12 +121,14 @@ class Gateway:
         if self._transport is not None:
             await self._transport.close()
 
-    def line(self, *, stage: Stage, pin: str, slot: Slot, attempt: int, purpose: Purpose) -> Line:
-        """The calls of one attempt at one slot."""
+    def line(
+        self, *, stage: Stage, pin: str, slot: Slot, attempt: int, purpose: Purpose, budget: Budget | None = None
+    ) -> Line:
+        """The calls of one attempt at one slot; within `budget`, where the attempt has one of its own."""
         if stage not in self.stages or pin not in self.pins:
             due = " or ".join(self.stages)
             raise OutOfOrderError(f"a call of the {stage} stage, due {due} under the pin in force")
-        return Line(self, stage, pin, slot, attempt, purpose)
+        return Line(self, stage, pin, slot, attempt, purpose, budget or self.budget)
 
     @property
     def transport(self) -> Transport:
@@ -175,8 +177,10 @@ class _Question:
 class Line:
     """The calls of one attempt, one after the other."""
 
-    def __init__(self, gateway: Gateway, stage: Stage, pin: str, slot: Slot, attempt: int, purpose: Purpose) -> None:
-        self._gateway = gateway
+    def __init__(
+        self, gateway: Gateway, stage: Stage, pin: str, slot: Slot, attempt: int, purpose: Purpose, budget: Budget
+    ) -> None:
+        self._gateway, self._budget = gateway, budget
         self._stage, self._pin, self._slot, self._attempt, self._purpose = stage, pin, slot, attempt, purpose
         self._n = 0
         self._lines: list[bytes] = []
@@ -232,11 +236,11 @@ class Line:
     async def _try(self, question: _Question, http_try: int, waited_ms: int) -> tuple[Call, Read, str | None]:
         """One HTTP request: reserved, its bodies kept, its budget settled, its line written, in this order."""
         gateway, response, retry_after = self._gateway, None, None
-        gateway.budget.reserve(question.need)
+        self._budget.reserve(question.need)
         try:
             request = gateway.blobs.put(question.body)
         except BaseException:
-            gateway.budget.release(question.need)
+            self._budget.release(question.need)
             raise
         read = no_reply("abandoned", "the run stopped while the request was under way")
         began = gateway.clock.monotonic_s()
@@ -275,7 +279,7 @@ class Line:
         waited_ms: int,
     ) -> Call:  # fmt: skip
         tokens, cost = _charge(question, read)
-        self._gateway.budget.settle(question.need, tokens=tokens, cost_microusd=cost)
+        self._budget.settle(question.need, tokens=tokens, cost_microusd=cost)
         call = Call(
             pin=self._pin, stage=self._stage, slot=self._slot, attempt=self._attempt, n=question.n,
             purpose=self._purpose, role=question.role, http_try=http_try, request=bodies[0], response=bodies[1],

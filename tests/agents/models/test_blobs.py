@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sealkit.agents.models.blobs import MAX_BODY, Blobs
+from sealkit.agents.models.blobs import _WRITER, MAX_BODY, Blobs
 from sealkit.agents.models.errors import WithheldError
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 
@@ -54,7 +54,7 @@ def test_the_same_body_is_the_same_file(blobs: Blobs, tmp_path: Path) -> None:
 def test_what_a_crash_left_is_no_obstacle(blobs: Blobs) -> None:
     path = blobs.path("sha256:" + hashlib.sha256(BODY).hexdigest())
     path.parent.mkdir(parents=True)
-    (path.parent / f"{path.name}.{os.getpid()}.tmp").write_bytes(b"half")
+    (path.parent / f"{path.name}.{os.getpid()}.{_WRITER}.tmp").write_bytes(b"half")
     assert blobs.get(blobs.put(BODY)) == BODY
     assert [path.name for path in path.parent.iterdir()] == [path.name]
 
@@ -68,6 +68,19 @@ def test_flushing_is_for_what_was_written(blobs: Blobs, monkeypatch: pytest.Monk
     blobs.flush()
     assert len(synced) == 3  # the file, its folder, the folder of folders
     blobs.flush()
+    assert len(synced) == 3
+
+
+def test_what_another_process_may_have_written_is_flushed_too(
+    blobs: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It put the body there and has not flushed it; whoever answers first must be able to rely on it."""
+    blobs.put(BODY)
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)
+    shared = Blobs(tmp_path / "blobs", inside=tmp_path, shared=True)
+    shared.put(BODY)
+    shared.flush()
     assert len(synced) == 3
 
 
