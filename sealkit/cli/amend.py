@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json, print_table
+from sealkit.cli.out import Progress, escape, heading, json_option, one_line, plan_argument, print_json, print_table
 from sealkit.files import to_type
 from sealkit.plan.slots import slot_count
 from sealkit.seal.amend import Draft, amending, withdraw
@@ -50,6 +50,8 @@ def command(
     """
     if reason is None and not dry_run:
         raise UsageError("there is no reason", where="--reason", remedy="say in one line why")
+    if reason is not None:
+        one_line(reason, option="--reason")
     if withdrawn is not None:
         if dry_run or impact or supersede:
             raise UsageError("--withdraw goes with --reason alone", where="--withdraw")

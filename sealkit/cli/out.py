@@ -17,9 +17,18 @@ from sealkit.wire.records import Json
 if TYPE_CHECKING:  # most commands call no model, and start sooner without it
     from sealkit.agents.models.budget import Spent
 
+MOST_REASON = 500
 F = TypeVar("F", bound=Callable[..., object])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+
+
+def one_line(reason: str, *, option: str) -> str:
+    """A reason that is published; `UsageError` if it says nothing, or is more than one line of text."""
+    if not reason.strip() or not reason.isprintable() or len(reason) > MOST_REASON:
+        what = f"found {reason[:60]!a}, due one line of text"
+        raise UsageError(what, where=option, remedy="say in one line why; it is published")
+    return reason
 
 
 def print_json(value: Json) -> None:

@@ -9,7 +9,7 @@ import click
 
 from sealkit.agents.models.endpoint import read_endpoints
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, json_option, plan_argument, print_json
+from sealkit.cli.out import Progress, json_option, one_line, plan_argument, print_json
 from sealkit.files import to_type
 from sealkit.plan.slots import Stage
 from sealkit.run.bench import open_bench
@@ -85,7 +85,7 @@ def command(
     share = None if shard is None else parse_share(shard)
     stage: Stage = "smoke" if smoke else "confirmatory"
     if stop is not None:
-        report = stop_stage(open_bench(plan, stage, share=share), stop, now=now)
+        report = stop_stage(open_bench(plan, stage, share=share), one_line(stop, option="--stop"), now=now)
     else:
         report = go(plan, stage, jobs, endpoints, concurrency, share=share, scheduler=scheduler)
     after = f"{to_type('verify', plan)} && {to_type('analyse', plan)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import plan_argument
+from sealkit.cli.out import one_line, plan_argument
 from sealkit.seal.sealed import open_seal
 from sealkit.seal.withheld import withhold
 from sealkit.wire.digest import short
@@ -29,5 +29,5 @@ def command(plan: Path, digest: str, reason: str) -> None:
     body is withheld. What rests on it cannot be run again by anybody. An episode keeps what its agent wrote down.
     """
     with contextlib.closing(open_seal(plan)) as sealed:
-        there = withhold(sealed, digest, reason=reason, now=now())
+        there = withhold(sealed, digest, reason=one_line(reason, option="--reason"), now=now())
     click.echo(f"withheld {short(digest)}{'' if there else ', of which there was no body'}")

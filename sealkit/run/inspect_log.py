@@ -142,8 +142,10 @@ def read_log(path: Path) -> Log:
     if path.suffix == ".json":
         whole = _object(_parsed(data, where), where)
         header = _converted(whole, _Header, where)
-        listed = whole.get("samples")
-        raw = [(f"{where}: sample {n}", _object(one, where)) for n, one in enumerate(cast("list[Json]", listed or []))]
+        listed = whole.get("samples") or []
+        if not isinstance(listed, list):
+            raise MalformedError(f"found samples that are {type(listed).__name__}, due a list", where=where)
+        raw = [(f"{where}: sample {n}", _object(one, where)) for n, one in enumerate(listed)]
     else:
         header, raw = _unzipped(data, where)
     if header.version != 2 or header.status != "success" or header.invalidated:
@@ -267,4 +269,7 @@ def _utc(text: str, where: str) -> str:
         raise MalformedError(f"was created {text[:60]!a}, which is no time", where=where) from error
     if time.tzinfo is None:
         raise MalformedError(f"was created {text[:60]!a}, a time without its zone", where=where)
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except OverflowError as error:
+        raise MalformedError(f"was created {text[:60]!a}, a time beyond all years", where=where) from error

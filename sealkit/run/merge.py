@@ -18,15 +18,17 @@ from pathlib import Path
 
 import msgspec
 
+from sealkit.agents.models.blobs import Blobs
 from sealkit.run.interrupt import Interrupts, interrupts
 from sealkit.run.progress import Standing, begin_sealed, begin_shard, follow_all
 from sealkit.run.run import STOPPED
 from sealkit.run.shardcalls import copy_bodies
-from sealkit.seal.journal import Journal, exclusive, read_head
+from sealkit.seal.journal import BLOBS, CALLS, Journal, exclusive, read_head
 from sealkit.seal.recovery import recover
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.seal.shards import SHARDS, Shard, find_shards
-from sealkit.wire.chain import Closed, JournalHead, Merged, Paused
+from sealkit.wire.attempts import read_calls
+from sealkit.wire.chain import Closed, Entry, JournalHead, Merged, Paused, Withheld
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
 from sealkit.wire.merged import Taken
 
@@ -122,19 +124,46 @@ def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Who
     history = shard.history()
     state = begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of)
     stopped = False
+    bodies = _Bodies(shard.folder, sealed.study)
     try:
-        for entry in history.entries():
+        for entry, _ in history:
             state.follow(entry)
+            bodies.follow(entry, history.calls)
             stopped = stopped or (isinstance(entry.event, Paused) and entry.event.reason == STOPPED)
     except UntrustedError as error:
         if error.where.startswith(where):
             raise
         raise UntrustedError(error.what, where=f"{where}/{error.where}", remedy=error.remedy) from error
+    bodies.check()
     untried = state.untried()
     if state.closed and untried and not stopped:
         what = f"evidence: closed, but {untried} of its {state.slots} slots have neither an episode nor a failure"
         raise UntrustedError(what, where=where, remedy="no run writes this")
     return _Whole(shard, history.head, state.closed)
+
+
+class _Bodies:
+    """The bodies that a shard's calls name are all there: once merged, a shard is never taken over again."""
+
+    def __init__(self, folder: Path, inside: Path) -> None:
+        self._blobs = Blobs(folder / BLOBS, inside=inside)
+        self._lacking: dict[str, UntrustedError] = {}
+
+    def follow(self, entry: Entry, block: bytes) -> None:
+        """Look at the bodies of the calls that an entry tells of."""
+        if isinstance(entry.event, Withheld):
+            self._lacking.pop(entry.event.digest, None)
+        for call in read_calls(block, where=f"{CALLS} (entry {entry.seq})") if block else ():
+            for digest in filter(None, (call.request, call.response)):
+                try:
+                    self._blobs.get(digest)
+                except UntrustedError as error:
+                    self._lacking[digest] = error
+
+    def check(self) -> None:
+        """Raise for the first body that is neither there nor withheld."""
+        for error in self._lacking.values():
+            raise error
 
 
 def _check_complete(sealed: SealedPlan, wholes: Sequence[_Whole], taken: Taken, *, unfinished: bool) -> None:

@@ -42,7 +42,7 @@ def play(
         raise HarnessError(f"the world or its agent gave what no record can hold: {error}") from error
     except SealkitError:
         raise
-    except Exception as error:  # a study's own code may raise anything; it is never the agent's failure
+    except (Exception, SystemExit) as error:  # a study's own code may raise anything; it is never the agent's failure
         raise HarnessError(f"the world or its agent raised {type(error).__name__}: {error}") from error
     finally:
         if isinstance(player, Closable):
@@ -92,7 +92,10 @@ def _play(
         )
         decided = yield from player.turn(view)
         if isinstance(decided, Fault):
-            if endings.get(decided.why) != USES_TURN:
+            if decided.why not in endings:
+                what = f"the agent ended by {decided.why[:60]!a}, to which the plan gives no meaning"
+                raise HarnessError(what, remedy=f"one of: {', '.join(endings)}")
+            if endings[decided.why] != USES_TURN:
                 return recorder.close(decided.why, why=decided.say)
             decided = Move(action=noop(decided.why, decided.say), calls=decided.calls, memory=decided.memory)
         elif decided.action.name in RESERVED and not is_blocked(decided.action):

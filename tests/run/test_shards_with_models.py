@@ -21,6 +21,11 @@ def test_calls_and_bodies_are_merged_and_the_run_is_replayed(
         for share in ("1/2", "2/2"):
             ok(call("run", PLAN, "--shard", share, "--endpoint", server.url, cwd=study))
         asked = len(server.requests)
+    kept = receipts(study) / "shards" / "1-of-2" / "blobs"
+    kept.rename(tmp_path / "bodies")  # a copy that was cut off
+    refused = call("merge", PLAN, cwd=study)
+    assert refused.code == 1 and "there is no such body, and no entry withholds it" in refused.err
+    (tmp_path / "bodies").rename(kept)
     ok(call("merge", PLAN, cwd=study))
     assert sorted(episodes(study).splitlines()) == sorted(episodes(called_once).splitlines())
     assert len(calls(study)) == asked == len(calls(called_once))

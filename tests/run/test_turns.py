@@ -124,3 +124,25 @@ def test_a_scripted_agent_that_asks_is_refused(tmp_path: Path) -> None:
     world = lamp(tmp_path)
     with pytest.raises(HarnessError, match="asked the model 'agent'"):
         answered(play(world, Obedient(), slot_in(world), {}, reads_truth=False), nobody)
+
+
+class Odd:
+    """Ends in a way that no plan knows, or leaves the process."""
+
+    def __init__(self, ends: str) -> None:
+        self.ends = ends
+
+    def turn(self, view: View) -> Turn:
+        yield from ()
+        if self.ends == "exit":
+            raise SystemExit(0)
+        return Fault(why=self.ends, say="", calls=(), memory={})
+
+
+@pytest.mark.parametrize(
+    ("ends", "says"), [("tired", "ended by 'tired', to which the plan gives no meaning"), ("exit", "raised SystemExit")]
+)
+def test_an_end_that_no_plan_knows_is_the_harness_error_of_its_arm(tmp_path: Path, ends: str, says: str) -> None:
+    world = lamp(tmp_path)
+    with pytest.raises(HarnessError, match=says):
+        answered(play(world, Odd(ends), slot_in(world), USES_TURN, reads_truth=False), nobody)

@@ -172,6 +172,17 @@ def test_a_body_that_was_withheld_is_said_to_be_and_nothing_fails(study: Study) 
     assert (found.code, "the body is withheld already" in found.err) == (2, True)
 
 
+@pytest.mark.parametrize("reason", ["", " ", "two\nlines", "\x1b[31m"])
+def test_a_reason_is_one_line_of_text(study: Study, reason: str) -> None:
+    for command in (
+        ("withhold", PLAN, "sha256:" + "0" * 64, "--reason"),
+        ("amend", PLAN, "--reason"),
+        ("run", PLAN, "--stop"),
+    ):
+        refused = call(*command, reason, cwd=study.folder)
+        assert refused.code == 2 and "due one line of text" in refused.err, command
+
+
 def test_withholding_that_was_cut_off_is_ended_by_the_same_command(study: Study) -> None:
     first = calls(study.folder)[0]
     path = blob(study.folder, first["request"])
