@@ -3,7 +3,7 @@ run under a harness that was changed after the first look.
 
     late = Late(standing)
     late.follow(entry)          # for every entry, in order, before the standing follows it
-    late.full                   # numbers of amendments: the confirmatory run had ended, or no slot was without its outcome
+    late.full                   # numbers of amendments: the confirmatory run had ended, or each slot had its outcome
     late.played_on              # the first amendment after the look under which slots had their first episode, or None
 
 A look that is recorded is one that somebody made through sealkit. Receipts are files: whoever holds every outcome may
@@ -36,9 +36,12 @@ class Late:
             self._ended = self._ended or event.stage == "confirmatory"
         elif isinstance(event, Amended):
             self._amend(event)
-        elif isinstance(event, EpisodeKept) and self._changed is not None and self.played_on is None:
-            if event.stage == "confirmatory" and not self._had_episode(event):
-                self.played_on = self._changed
+        elif isinstance(event, EpisodeKept) and event.stage == "confirmatory":
+            self._keep(event)
+
+    def _keep(self, event: EpisodeKept) -> None:
+        if self._changed is not None and self.played_on is None and not self._had_episode(event):
+            self.played_on = self._changed
 
     def _amend(self, event: Amended) -> None:
         stage = self._stage
