@@ -28,6 +28,7 @@ from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
 from sealkit.publish.asked import claims_of_earlier, gates_amended, rows_of_earlier
+from sealkit.publish.late import Late
 from sealkit.publish.measuring import Asking, pin_at_look, ruling_changed_since_look
 from sealkit.publish.review import Review
 from sealkit.publish.ruling_at_look import Verdicts
@@ -98,9 +99,9 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         spec=sealed.plan.spec,
         reservations=Reservations(
             withheld={name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
-            exploratory=_exploratory(sealed, analysis, _by_key(sensitivity), at_look),
+            exploratory=_exploratory(sealed, analysis, found.late, _by_key(sensitivity), at_look),
         ),
-        notes=_notes(sealed),
+        notes=_notes(sealed, found.late),
         rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
         sensitivity=sensitivity,
         at_look=at_look,
@@ -137,17 +138,15 @@ def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, 
 
 
 def _exploratory(
-    sealed: SealedPlan, analysis: Analysis, first: Verdicts | None, at_look: Verdicts | None
+    sealed: SealedPlan, analysis: Analysis, late: Late, first: Verdicts | None, at_look: Verdicts | None
 ) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for before, after in pairwise(sealed.pins):
         amendment = after.commitment
-        if isinstance(amendment, Amendment) and amendment.phase in LOOKED:
+        when = _too_late(amendment, late) if isinstance(amendment, Amendment) else None
+        if when is not None:
             for name, moved in moved_under_claims(before.plan, after.plan).items():
-                what = (
-                    f"amendment {amendment.number}, after the first look, changed what it stands on: {', '.join(moved)}"
-                )
-                reasons.setdefault(name, what)
+                reasons.setdefault(name, f"{when}, changed what it stands on: {', '.join(moved)}")
     then = ruling_changed_since_look(sealed)
     if at_look is not None and then is not None:
         words = f"by the code pinned at the first look ({short(then.pin)})"
@@ -161,15 +160,24 @@ def _exploratory(
     return {name: why for name, why in reasons.items() if name in sealed.plan.spec.claims}
 
 
-def _notes(sealed: SealedPlan) -> dict[str, str]:
+def _too_late(amendment: Amendment, late: Late) -> str | None:
+    """Which amendment, and what makes it too late for claims on what it changes; None if it was in time."""
+    if amendment.phase in LOOKED:
+        return f"amendment {amendment.number}, after the first look"
+    if amendment.number in late.full:
+        return f"amendment {amendment.number}, when the run had ended or every slot had its outcome"
+    return None
+
+
+def _notes(sealed: SealedPlan, late: Late) -> dict[str, str]:
     """For each claim that stands on something that was changed before the first look: that it was."""
     notes: dict[str, str] = {}
     for before, after in pairwise(sealed.pins):
         amendment = after.commitment
-        if isinstance(amendment, Amendment) and amendment.phase not in LOOKED:
-            late = ", after the first confirmatory attempt" if amendment.phase == "after_first_episode" else ""
+        if isinstance(amendment, Amendment) and _too_late(amendment, late) is None:
+            tried = ", after the first confirmatory attempt" if amendment.phase == "after_first_episode" else ""
             for name in moved_under_claims(before.plan, after.plan):
-                notes[name] = f"as amended before the first look{late} (amendment {amendment.number})"
+                notes[name] = f"as amended before the first look{tried} (amendment {amendment.number})"
     return {name: note for name, note in notes.items() if name in sealed.plan.spec.claims}
 
 

@@ -16,6 +16,7 @@ from sealkit.files import read_file_safely
 from sealkit.infer.admit import Admission, ArmTally, admit
 from sealkit.infer.cells import Cells
 from sealkit.infer.flow import ArmFlow
+from sealkit.publish.late import Late
 from sealkit.publish.measuring import Measuring
 from sealkit.run.progress import begin_sealed
 from sealkit.seal.changelog import ALL, CHANGELOG, block_of, check_changelog, read_changelog
@@ -72,7 +73,7 @@ class Review:
     of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded; `pilot` what
     was piloted before the seal, as the seal says; `calls` what the confirmatory run asked models, by arm, whether it
     left an episode or not. `readings` counts those of the episodes that count, by reading and level; what they asked
-    models, `reading_calls`, is no arm's.
+    models, `reading_calls`, is no arm's. `late` has the amendments that were made when every outcome was there.
     """
 
     head: JournalHead
@@ -103,6 +104,7 @@ class Review:
     calls: dict[str, CallTally]
     readings: dict[str, dict[str, int]]
     reading_calls: CallTally
+    late: Late
 
     @property
     def faults(self) -> int:
@@ -203,6 +205,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         calls=dict(sorted(study.calls.confirmatory.items())),
         readings=stage.reads.counts(),
         reading_calls=study.calls.readings,
+        late=watching.late,
     )
 
 
@@ -213,6 +216,7 @@ class _Watching:
         self.study = study
         self.history = history
         self.stage = begin_sealed(study.sealed.pins, "confirmatory")
+        self.late = Late(self.stage)
         self.recorded: dict[str, ArmCounts] | None = None
         self.analysed: str | None = None
         self.changed_since = False
@@ -233,6 +237,7 @@ class _Watching:
         self._rejected: dict[str, int] = {}
 
     def see(self, entry: Entry) -> None:
+        self.late.follow(entry)
         self.stage.follow(entry)
         if isinstance(entry.event, Admitted):
             self.recorded = dict(entry.event.arms)

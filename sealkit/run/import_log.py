@@ -72,7 +72,7 @@ def import_inspect(path: Path, plan_path: Path, arm: str, *, now: Callable[[], d
             if not _is_done(state, slot):
                 _record(bench, journal, slot, state.tried[state.index(slot)] + 1, outcome, now)
         state = follow_all(bench.begin(), bench.history().entries())
-        left = sum(not kept and not failed for kept, failed in zip(state.kept, state.failed, strict=True))
+        left = state.untried()
         if not left:
             journal.append(_closed(state), now=now())
     episodes = sum(isinstance(outcome, bytes) for _, outcome in taken)
@@ -87,7 +87,7 @@ def _standing(bench: Bench, arm: str, log: str, slots: list[Slot], where: str) -
         if isinstance(entry.event, Imported) and entry.event.log == log:
             arms.append(entry.event.arm)
     done = all(_is_done(state, slot) for slot in slots)
-    whole = all(kept or failed for kept, failed in zip(state.kept, state.failed, strict=True))
+    whole = not state.untried()
     if arms and (arms != [arm] or (done and (state.closed or not whole))):
         raise OutOfOrderError(f"this log was imported for arm {arms[0]}", where=where)
     there = [slot for slot in slots if state.tried[state.index(slot)]]
@@ -98,8 +98,7 @@ def _standing(bench: Bench, arm: str, log: str, slots: list[Slot], where: str) -
 
 
 def _is_done(state: Standing, slot: Slot) -> bool:
-    number = state.index(slot)
-    return bool(state.kept[number] or state.failed[number])
+    return state.is_done(state.index(slot))
 
 
 def _record(

@@ -4,7 +4,8 @@
 
 Everything is re-derived from the entries, so a run that was killed knows as much as one that was not. An amendment's
 entry changes what is left: the slots are those of its plan; blocks that it supersedes are run again; a smoke run
-begins anew; slots that were given up are tried again, unless somebody has looked at outcomes.
+begins anew; slots that were given up are tried again, unless somebody has looked at outcomes. What a closed run then
+left without an episode stays so: nobody knows outcomes and chooses whether to go on.
 
 A shard stands where its own journal says, on its share of the slots alone. A main journal that takes a shard over
 holds its entries to that share, and to the counts that the shard was closed with.
@@ -71,6 +72,7 @@ class Standing:
     tried: array[int]
     failed: array[int]
     reads: Reads
+    ended: bytearray = field(default_factory=bytearray)  # 1: the run was closed without its episode, and looked at
     abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
     closed: bool = False
     in_a_row: list[int] = field(default_factory=list)  # slots of the failures since the last episode
@@ -143,11 +145,13 @@ class Standing:
         pinned = self.amendments[event.number - 1]
         self.spec, self.taking, self.shards_closed = pinned.plan.spec, None, 0
         before, self.index = self.index, SlotIndex(pinned.plan.spec, self.stage)
-        kept, tried, failed = self.kept, self.tried, self.failed
+        kept, tried, failed, ended = self.kept, self.tried, self.failed, self.ended
+        looked = event.phase in LOOKED
         self.kept, self.under_way = bytearray(self.index.count), bytearray(self.index.count)
         self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
+        self.ended = bytearray(self.index.count)
         self.in_a_row.clear()
-        self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=event.phase in LOOKED)
+        self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked)
         if self.stage != "confirmatory":
             self.abandoned.clear()
             self.closed = False
@@ -160,21 +164,28 @@ class Standing:
             if pinned.supersedes(slot):
                 continue
             self.kept[number] = kept[old]
-            self.failed[number] = failed[old] if event.phase in LOOKED else 0
+            self.failed[number] = failed[old] if looked else 0
+            self.ended[number] = ended[old] or (looked and self.closed and not kept[old])
         self.closed = self.closed and self.episodes + self._given_up() == self.index.count and not self.reads.left()
+
+    def is_done(self, number: int) -> bool:
+        """Whether this slot has its episode, a failure that is held against it, or its end without either."""
+        return bool(self.kept[number] or self.failed[number] or self.ended[number])
 
     def untried(self) -> int:
         """How many of the slots have neither an episode nor a failure that is held against them."""
-        either = bytes(kept or failed > 0 for kept, failed in zip(self.kept, self.failed, strict=True))
+        either = bytes(map(self.is_done, range(self.index.count)))
         done = either.count(1) if self.share is None else self.share.count(either)
         return self.slots - done
 
     def _given_up(self) -> int:
-        return sum(not kept and failed > 0 for kept, failed in zip(self.kept, self.failed, strict=True))
+        return sum(not self.kept[number] and self.is_done(number) for number in range(self.index.count))
 
     def _follow_attempt(self, entry: Entry, event: Attempted, number: int) -> None:
         if self.kept[number]:
             raise _refuse(entry, f"slot {event.slot} has an episode already; the first completed attempt counts")
+        if self.ended[number]:
+            raise _refuse(entry, f"slot {event.slot} was left when the run was closed, and outcomes were looked at")
         if event.attempt != self.tried[number] + 1:
             raise _refuse(entry, f"found attempt {event.attempt} at slot {event.slot}, due {self.tried[number] + 1}")
         self.tried[number] += 1
@@ -232,7 +243,9 @@ def begin(spec: Spec, stage: Stage, amendments: Sequence[Pinned] = ()) -> Standi
     nothing = bytearray(index.count)
     zeros = _zeros(index.count)
     reads = Reads(spec, stage, (pinned.plan.spec for pinned in amendments))
-    return Standing(index, stage, nothing, nothing[:], zeros, zeros[:], reads, amendments=amendments, spec=spec)
+    return Standing(
+        index, stage, nothing, nothing[:], zeros, zeros[:], reads, nothing[:], amendments=amendments, spec=spec
+    )
 
 
 def begin_sealed(pins: Sequence[Pinned], stage: Stage) -> Standing:

@@ -188,7 +188,8 @@ class _Slots(Loop[Slot, Executor]):
     def left(self) -> Iterator[Slot]:
         for slot in self.bench.drawn():
             number = self.state.index(slot)
-            if not self.state.kept[number] and self.state.failed[number] < self.attempts.max:
+            state = self.state
+            if not state.kept[number] and not state.ended[number] and state.failed[number] < self.attempts.max:
                 yield slot
 
     def begin(self, work: Slot) -> Try[Slot]:

@@ -8,7 +8,8 @@ gates. It does not stand on what is only reported, nor on title, confounds, powe
 
 The rule (docs/decisions/0008):
 
-    before the first look   a protected change is allowed and listed; claims stay as they are, and say so
+    before the first look   a protected change is allowed and listed; claims stay as they are, and say so, unless
+                            every outcome was there by then (publish.late): then as after it
     after it                a claim that stands on something that changed, in either plan, is exploratory;
                             ruling code: the code of both pins rules, and where verdicts differ, exploratory;
                             blocks run again: where the old episodes would give another verdict, exploratory

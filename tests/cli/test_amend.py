@@ -253,12 +253,26 @@ def test_analysis_code_changed_after_the_grid_rules_beside_the_code_that_was_pin
 # --- on either side of the first look ----------------------------------------------------------------
 
 
-def test_a_hypothesis_edited_before_the_look_leaves_its_claim(grid: Path) -> None:
-    change(grid, PLAN, "tracker.x == 4", "tracker.x >= 3")
-    out = amended(grid, "the tracker may fail once").out
+def test_a_hypothesis_edited_between_the_first_episode_and_the_last_leaves_its_claim(smoked: Path) -> None:
+    run_some(smoked, 3)
+    change(smoked, PLAN, "tracker.x == 4", "tracker.x >= 3")
+    out = amended(smoked, "the tracker may fail once").out
     assert "A-0001 of part, after_first_episode" in out
     assert "hypotheses changed before the first look, after the first confirmatory attempt: claims stay confirm" in out
-    assert ruled(grid).claims == {"it-does": "supported", "it-tracks": "supported"}
+    run(smoked)
+    found = ruled(smoked)
+    assert found.claims == {"it-does": "supported", "it-tracks": "supported"} and not found.exploratory
+
+
+def test_a_hypothesis_edited_when_every_outcome_was_there_makes_its_claim_exploratory(grid: Path) -> None:
+    change(grid, PLAN, "tracker.x == 4", "tracker.x >= 3")
+    amended(grid, "the tracker may fail once")  # nobody had looked through sealkit
+    found = ruled(grid)
+    assert found.claims == {"it-does": "supported", "it-tracks": "exploratory"}
+    assert found.exploratory == {
+        "it-tracks": "amendment 1, when the run had ended or every slot had its outcome, changed what it stands on: "
+        "hypotheses.tracker"
+    }
 
 
 def test_a_hypothesis_edited_after_the_look_makes_its_claim_exploratory(analysed: Path) -> None:

@@ -167,6 +167,25 @@ def test_a_slot_that_was_given_up_is_tried_again_unless_somebody_looked(pins: tu
         assert (journal.state.episodes, journal.state.closed) == (12, True)
 
 
+@pytest.mark.parametrize("phase", ["after_first_look", "after_analysis", "after_first_episode"])
+def test_slots_that_a_stop_left_are_not_played_once_somebody_looked(pins: tuple[Pinned, ...], phase: Phase) -> None:
+    journal = Journal(pins)
+    for slot in SLOTS[:5]:
+        journal.keep(*slot)
+    journal.close()  # `run --stop`
+    journal.amended(1, phase)
+    state = journal.state
+    if phase == "after_first_episode":
+        assert not state.closed and state.untried() == 7
+        return
+    assert (state.episodes, state.closed, state.untried()) == (5, True, 0)
+    journal.amended(2, phase)  # supersedes blocks, which are run again whole
+    assert not state.closed and state.untried() == 4
+    journal.keep(*SLOTS[0])
+    with pytest.raises(UntrustedError, match="was left when the run was closed"):
+        journal.keep("toad", "windy", 0)
+
+
 def test_a_smoke_run_begins_anew(pins: tuple[Pinned, ...]) -> None:
     journal = Journal(pins, "smoke")
     for arm in ("frog", "toad"):
