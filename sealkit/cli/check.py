@@ -111,6 +111,10 @@ def _print(spec: Spec, report: PlanReport) -> None:
         metric = f" on {table.metric}" if table.metric else ""
         heading(f"{table.hypothesis}{metric}: {spec.hypotheses[table.hypothesis].says}")
         print_table(("verdict", "orderings", "for example"), _rows(table), right=(1,))
+    if report.warnings:
+        heading("beware")
+        for warning in report.warnings:
+            click.echo(f"  {warning}")
     if report.later:
         heading("sealable, but not yet runnable by this sealkit")
         for part in report.later:
@@ -161,8 +165,9 @@ def _document(plan: Plan, report: PlanReport, found: Sequence[Trial], ends: Ends
         for t in report.truth
     ]  # fmt: skip
     later: list[Json] = list(report.later)
+    warnings: list[Json] = list(report.warnings)
     return {
         "plan": plan.spec.id, "digest": plan.digest, "file": plan.file_digest, "sections": dict(plan.sections),
-        "stages": stages, "effects": effects, "truth_tables": truth, "later": later,
+        "stages": stages, "effects": effects, "truth_tables": truth, "later": later, "warnings": warnings,
         "headroom": _headroom_document(found, ends),
     }  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sealkit.plan.fields import form_of
+from sealkit.plan.analysis import Difference
+from sealkit.plan.fields import RESAMPLING, form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.questions import questions
 from sealkit.plan.sample import InterimLooks
@@ -15,6 +16,8 @@ from sealkit.plan.uses import uses_of
 
 # Measures that sealkit sums over an episode's model calls; no judge gives them.
 USAGE_MEASURES = ("input_tokens", "output_tokens", "calls")
+# Of fewer units the percentiles of a bootstrap are too narrow; of two alike the interval is a single point.
+FEW_UNITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class PlanReport:
     truth: tuple[TruthTable, ...]
     measures: tuple[str, ...]
     later: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def describe(plan: Plan) -> PlanReport:
@@ -57,7 +61,24 @@ def describe(plan: Plan) -> PlanReport:
         truth=tuple(table for name in spec.hypotheses for table in _tables(spec, name)),
         measures=judge_measures(spec),
         later=parts_of_later_engines(plan),
+        warnings=thin_bootstraps(spec),
     )
+
+
+def thin_bootstraps(spec: Spec) -> tuple[str, ...]:
+    """A sentence for each effect that a rule reads by a percentile bootstrap of few pairs or cells."""
+    found: dict[str, None] = {}
+    for effect in _effects(spec):
+        planned = spec.effects[effect.effect]
+        if not effect.read_by_rules or spec.methods[planned.method].kind not in RESAMPLING:
+            continue
+        parts = planned.difference.split(" - ") if isinstance(planned, Difference) else (effect.effect,)
+        rests = min((basis(spec, part, effect.metric) for part in parts), key=lambda one: one.count)
+        if rests.count < FEW_UNITS:
+            what = f"{rests.count} {rests.kind}" + (f", each with its {rests.unit}s" if rests.unit else "")
+            says = f"under {FEW_UNITS} its interval is often too narrow, and has no width where all values are alike"
+            found[f"{effect.effect}: a rule reads a percentile bootstrap that rests on {what}; {says}"] = None
+    return tuple(found)
 
 
 def judge_measures(spec: Spec) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from sealkit.publish.markdown import markdown
 from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
 from sealkit.publish.page import page
+from sealkit.publish.planned import planned
 from sealkit.publish.review import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.seal.journal import CALLS
@@ -121,6 +122,7 @@ def _edition(
         "type": EDITION,
         "edition": name,
         "made_by": f"sealkit {sealkit.__version__}",
+        "plan": planned(spec),
         "analysis": dict(analysis.record),
         **_readings(found),
         "claims": [_claim(spec, ruling, after.notes.get(ruling.name, "")) for ruling in claims],

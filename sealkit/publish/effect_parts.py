@@ -67,21 +67,36 @@ def _detail(row: Row) -> str:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def effect_tables(analysis: Row) -> tuple[Table, ...]:
-    """The effects that rules read with their bounds and other limits, then whatever the plan reports beside them."""
-    effects = rows_of(analysis, "effects")
-    tables = [effect_table(effects, "Effects that the rules read"), *_bounds(effects), *_robustness(effects)]
-    reported = rows_of(analysis, "reported")
+def effect_tables(analysis: Row, ruling: frozenset[tuple[str, str]]) -> tuple[Table, ...]:
+    """The effects that rules read, those that none reads, their other limits, then what the plan reports beside them.
+
+    `ruling` has every (effect, metric) that a rule reads.
+    """
+    effects, reported = rows_of(analysis, "effects"), rows_of(analysis, "reported")
     beside = [row for row in reported if "effect" in row and "test" not in row]
-    arms = [row for row in reported if "arm" in row]
+    again = {_pair(row) for row in beside if not row.get("split")}  # these stand whole among what is reported
+    unread = [row for row in effects if _pair(row) not in ruling | again]
+    groups = {
+        "Effects that the rules read": [row for row in effects if _pair(row) in ruling],
+        "Effects that no rule reads" if ruling else "Effects": unread,
+    }
+    tables = [effect_table(rows, caption) for caption, rows in groups.items() if rows]
+    tables += [*_bounds(effects), *_robustness(effects)]
+    tables += _reported([row for row in beside if row.get("split") or _pair(row) not in ruling], "effects")
+    tables += _reported([row for row in reported if "arm" in row], "arms alone")
     tests = [row for row in reported if "test" in row]
-    for rows, what in ((beside, "effects"), (arms, "arms alone")):
-        for metric in dict.fromkeys(str(row["metric"]) for row in rows):
-            own = [row for row in rows if row["metric"] == metric]
-            tables.append(effect_table(own, f"{words(metric)}, {what}, reported beside and read by no rule"))
-    if tests:
-        tables.append(_test_table(tests))
-    return tuple(tables)
+    return (*tables, _test_table(tests)) if tests else tuple(tables)
+
+
+def _pair(row: Row) -> tuple[str, str]:
+    return str(row["effect"]), str(row["metric"])
+
+
+def _reported(rows: Sequence[Row], what: str) -> Iterator[Table]:
+    """Tables by metric; an effect that a rule reads whole is not repeated here, only its splits are."""
+    for metric in dict.fromkeys(str(row["metric"]) for row in rows):
+        own = [row for row in rows if row["metric"] == metric]
+        yield effect_table(own, f"{words(metric)}, {what}, reported beside and read by no rule")
 
 
 def effect_table(effects: Sequence[Row], caption: str) -> Table:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from sealkit.plan.lint_world import level_in_words
-from sealkit.publish import effect_parts, parts
+from sealkit.publish import effect_parts, parts, planned_parts
 from sealkit.publish.parts import Row, Table, named, part_of, rows_of
 from sealkit.publish.plain import plain, words
 
@@ -25,7 +25,7 @@ def markdown(document: Row) -> str:
 
 
 def _lines(document: Row) -> Iterator[str]:
-    study, analysis = part_of(document, "study"), part_of(document, "analysis")
+    study, analysis, plan = part_of(document, "study"), part_of(document, "analysis"), part_of(document, "plan")
     yield f"# {_text(study['title'])}"
     yield f"\n{_paragraph(study['question'])}"
     edition = _code(document["edition"])
@@ -37,14 +37,14 @@ def _lines(document: Row) -> Iterator[str]:
         descriptive = " (descriptive)" if verdict.get("descriptive") else ""
         what = f"{_text(named(verdict))}{descriptive}: {_text(verdict.get('says'))}"
         yield f"- **{_text(words(str(verdict['verdict'])))}**: {what}"
-        yield from (f"  - {_paragraph(line)}" for line in parts.verdict_lines(verdict))
+        ruled = planned_parts.ruled_lines(verdict, plan, rows_of(analysis, "effects"))
+        yield from (f"  - {_paragraph(line)}" for line in (*ruled, *parts.verdict_lines(verdict)))
     earlier = parts.earlier_table(part_of(document, "after_amendments"))
     yield from _table(earlier) if earlier else ()
     yield "\nNot shown, whatever the verdicts:\n"
     yield from (f"- {_paragraph(sentence)}" for sentence in cast(list[str], document["does_not_prove"]))
     yield from _claims(document)
-    yield "\n## Effects"
-    yield from _tables(effect_parts.effect_tables(analysis))
+    yield from _effects(plan, analysis)
     yield "\n## From scheduled slots to outcomes"
     yield from _tables(parts.flow_tables(part_of(analysis, "flow")))
     yield from _tables(parts.reading_tables(part_of(document, "readings")))
@@ -61,6 +61,15 @@ def _lines(document: Row) -> Iterator[str]:
     yield f"\nPower, as the plan states it: {_text(study['power'])}"
     yield f"\n## Check it yourself\n\n{_code('sealkit verify ' + str(document['edition']) + ' --replay')}"
     yield from _table(parts.provenance(study))
+
+
+def _effects(plan: Row, analysis: Row) -> Iterator[str]:
+    named = planned_parts.planned_tables(plan)
+    yield from ["\n## What the names stand for"] if named else ()
+    yield from _tables(named)
+    yield "\n## Effects\n"
+    yield from (f"- {_paragraph(line)}" for line in planned_parts.COLUMNS)
+    yield from _tables(effect_parts.effect_tables(analysis, frozenset(planned_parts.read_by_rules(plan))))
 
 
 def _claims(document: Row) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import cast
 import jinja2
 import markupsafe
 
-from sealkit.publish import effect_parts, forest, parts
+from sealkit.publish import effect_parts, forest, parts, planned_parts
 from sealkit.publish.parts import Row, Table, part_of, rows_of
 from sealkit.publish.plain import plain, words
 from sealkit.publish.style import STYLE
@@ -40,16 +40,24 @@ def page(document: Row) -> str:
 def _contents(shown: Row) -> dict[str, object]:
     """Everything that the template shows, of a document whose texts are spelled out."""
     analysis, after = part_of(shown, "analysis"), part_of(shown, "after_amendments")
-    effects = rows_of(analysis, "effects")
+    effects, plan = rows_of(analysis, "effects"), part_of(shown, "plan")
     return {
         "study": shown["study"],
         "edition": shown["edition"],
-        "verdicts": [{**verdict, "lines": parts.verdict_lines(verdict)} for verdict in rows_of(analysis, "verdicts")],
+        "verdicts": [
+            {
+                **verdict,
+                "lines": (*planned_parts.ruled_lines(verdict, plan, effects), *parts.verdict_lines(verdict)),
+            }
+            for verdict in rows_of(analysis, "verdicts")
+        ],
+        "planned": planned_parts.planned_tables(plan),
+        "columns": planned_parts.COLUMNS,
         "earlier": parts.earlier_table(after),
         "does_not_prove": shown["does_not_prove"],
         "strata": parts.strata(rows_of(shown, "claims")),
         "plots": effect_parts.plots(effects),
-        "tables": effect_parts.effect_tables(analysis),
+        "tables": effect_parts.effect_tables(analysis, frozenset(planned_parts.read_by_rules(plan))),
         "flow": (
             *parts.flow_tables(part_of(analysis, "flow")),
             *parts.reading_tables(part_of(shown, "readings")),

@@ -82,7 +82,7 @@ def verdict_lines(verdict: Row) -> tuple[str, ...]:
     """What stands below a verdict: the rule, bounds, robustness, and why it was not estimable."""
     lines = []
     if verdict.get("rule"):
-        lines.append(f"Rule: {verdict['rule']}")
+        lines.append(f"The rule that held: {verdict['rule']}")
     if verdict.get("why"):
         lines.append(f"Not estimable: {verdict['why']}")
     worst, best = str(verdict.get("if_worst")), str(verdict.get("if_best"))

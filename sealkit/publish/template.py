@@ -51,8 +51,14 @@ Evidence: {{ study.evidence }}{% if study.evidence == "recorded" %}, not replaya
 </section>
 {% endfor %}
 
+{% if planned %}<section id="planned">
+<h2>What the names stand for</h2>
+{% for table in planned %}{{ grid(table) }}{% endfor %}
+</section>{% endif %}
+
 <section id="effects">
 <h2>Effects</h2>
+<ul class="soft">{% for line in columns %}<li>{{ line }}</li>{% endfor %}</ul>
 {% for plot in plots %}
 <figure><figcaption>{{ plot.caption }}</figcaption><div class="scroll" tabindex="0">
 <svg viewBox="0 0 {{ width }} {{ plot.forest.height }}" role="img" aria-label="{{ plot.caption }}">

@@ -115,3 +115,9 @@ def test_files_that_are_no_plan(tmp_path: Path) -> None:
     large.write_bytes(b"#" * (1024 * 1024 + 1))
     with pytest.raises(MalformedError, match="more than 1048576 bytes"):
         open_plan(large)
+
+
+def test_a_bootstrap_of_few_pairs_that_a_rule_reads_is_warned_of(reports: dict[str, PlanReport]) -> None:
+    (warning,) = reports["v1"].warnings  # dc and ca rest on 50 pairs, gains on 30
+    assert warning.startswith("noise: a rule reads a percentile bootstrap that rests on 10 pairs; under 20 ")
+    assert reports["dry-run"].warnings == ()  # rates of single arms, by Wilson

@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from sealkit.plan.load import Plan
 from sealkit.plan.slots import Slot
 from sealkit.publish.edition import EDITION
 from sealkit.publish.not_proved import not_proved
+from sealkit.publish.planned import planned
 from tests.infer.told import EXCLUDED, MISSING, PIN, Outcome, analysed, small
 
 ARMS = ("plus", "minus", "third")
@@ -54,8 +56,8 @@ def outcome(slot: Slot) -> Outcome:
 
 
 @cache
-def _analysis() -> bytes:
-    plan = small(
+def _plan() -> Plan:
+    return small(
         EFFECTS, arms=ARMS, families="[x, z, lost]", seeds=16, hypotheses=HYPOTHESES,
         metrics={"success": "{kind: binary, better: higher, primary: true}", "steps": "{kind: count, better: lower}"},
         populations="{all: {family: [x, z]}, lost: {family: [lost]}}",
@@ -63,7 +65,11 @@ def _analysis() -> bytes:
         " {effects: [e], metrics: [success], split: [family]},"
         " {arms: all, metrics: [success], split: [family], method: wilson}]",
     )  # fmt: skip
-    return analysed(plan, outcome).line
+
+
+@cache
+def _analysis() -> bytes:
+    return analysed(_plan(), outcome).line
 
 
 def analysis() -> Any:
@@ -110,7 +116,7 @@ def synthetic() -> Any:
     gates = [("sealed_before_look", True, "sealed is entry 0, the first attempt entry 2, the first look entry 310"),
              ("files_verify", False, "the sealed source was not run again")]  # fmt: skip
     return {
-        "type": EDITION, "edition": "small-0123456789ab", "analysis": record,
+        "type": EDITION, "edition": "small-0123456789ab", "plan": planned(_plan().spec), "analysis": record,
         "claims": [claim(one, stratum=strata.get(one, "confirmatory"), why=whys.get(one, "")) for one in STATUSES],
         "gates": [{"gate": name, "meaning": "what it decides", "open": is_open, "evidence": why} for name, is_open, why in gates],
         "amendments": [amendment(1, after=False, reason="the parser dropped the last line of a reply"),

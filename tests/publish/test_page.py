@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import hashlib
+import html
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -173,6 +174,47 @@ def test_verdicts_and_what_they_do_not_show_come_first() -> None:
     assert "Of 60 other bootstrap seeds, 26 give this verdict, so the seed decides." in first
     assert "The exact bootstrap law gives supported." in first and "Tango's interval gives the same." in first
     assert "With every missing outcome at its worst: not shown; at its best: supported." in first
+
+
+@pytest.mark.parametrize("make", [page, markdown])
+def test_a_report_says_what_each_effect_is_and_prints_all_rules(make: Callable[[Any], str]) -> None:
+    text = re.sub(r"\\(.)", r"\1", html.unescape(make(synthetic())))
+    assert "Rules, read from the top: supported if e.lower >= 0; else not shown." in text  # of a verdict not shown too
+    assert "There e is arm plus minus arm minus on success in population all (n = 32)." in text
+    assert "more is effect e minus effect third on success" in text
+    assert "one is arm plus alone on success in population all" in text
+    for said in ("What each effect is", "noninferiority 0.1: less than this nobody notices", "family: x, z",
+                 "Arms, as the plan has them", "scripted naive", "kind binary", "better higher", "primary",
+                 "b: the pairs in which the plus side alone has the better value"):  # fmt: skip
+        assert said in text, said
+
+
+@pytest.mark.parametrize("make", [page, markdown])
+def test_effects_that_no_rule_reads_stand_apart(make: Callable[[Any], str]) -> None:
+    document = synthetic()
+    assert "Effects that no rule reads" not in make(document)
+    for row in document["plan"]["reads"]:
+        row["ruling"] = row["effect"] != "steps"
+    made = make(document)
+    read, unread = made.index("Effects that the rules read"), made.index("Effects that no rule reads")
+    rest = made.index("With every missing outcome against", unread)
+    assert "steps" not in re.sub(r"e:|\(.*?\)", "", made[read:unread]) and "steps" in made[unread:rest]
+    document["analysis"]["reported"] = [row for row in document["analysis"]["effects"] if row["effect"] in ("e", "steps")]
+    repeated = make(document)
+    assert "Effects that no rule reads" not in repeated  # it stands once, among what is reported beside
+    assert "steps, effects, reported beside and read by no rule" in repeated
+    assert "success, effects, reported beside" not in repeated
+
+
+@pytest.mark.parametrize("make", [page, markdown])
+def test_an_interval_without_width_is_said_at_the_verdict(make: Callable[[Any], str]) -> None:
+    document = synthetic()
+    for row in document["analysis"]["effects"]:
+        if row["effect"] == "e":
+            row["notes"] = ["the interval has no width"]
+    made = make(document)
+    beware = made.index("Beware, e on success: the interval has no width.")
+    assert beware < made.index("Not shown, whatever the verdicts")
 
 
 def test_strata_are_kept_apart() -> None:
