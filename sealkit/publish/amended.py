@@ -152,10 +152,12 @@ def _exploratory(
         words = f"by the code pinned at the first look ({short(then.pin)})"
         for name, why in _unlike(sealed, analysis, at_look, words):
             reasons.setdefault(name, why)
-    if first is not None and _reruns_after_look(sealed):
-        for name, why in _unlike(
-            sealed, analysis, first, "with the episodes that were superseded after the first look"
-        ):
+    if late.played_on is not None:
+        when = f"amendment {late.played_on}, after the first look,"
+        for name in sealed.plan.spec.claims:
+            reasons.setdefault(name, f"{when} changed what episodes run under, and more came after")
+    if first is not None:
+        for name, why in _unlike(sealed, analysis, first, _superseded(sealed)):
             reasons.setdefault(name, why)
     return {name: why for name, why in reasons.items() if name in sealed.plan.spec.claims}
 
@@ -181,8 +183,12 @@ def _notes(sealed: SealedPlan, late: Late) -> dict[str, str]:
     return {name: note for name, note in notes.items() if name in sealed.plan.spec.claims}
 
 
-def _reruns_after_look(sealed: SealedPlan) -> bool:
-    return any(amendment.superseded and amendment.phase in LOOKED for amendment in sealed.amendments)
+def _superseded(sealed: SealedPlan) -> str:
+    """In words, which episodes the first ones are: a draw that pleases less stays in the record, whenever it came."""
+    numbers = [str(amendment.number) for amendment in sealed.amendments if amendment.superseded]
+    late = any(amendment.superseded and amendment.phase in LOOKED for amendment in sealed.amendments)
+    which = f"amendment{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+    return f"with the episodes that {which} superseded{' after the first look' if late else ''}"
 
 
 def _unlike(sealed: SealedPlan, analysis: Analysis, other: Verdicts, words: str) -> Iterator[tuple[str, str]]:

@@ -12,8 +12,9 @@ The rule (docs/decisions/0008):
                             every outcome was there by then (publish.late): then as after it
     after it                a claim that stands on something that changed, in either plan, is exploratory;
                             ruling code: the code of both pins rules, and where verdicts differ, exploratory;
-                            blocks run again: where the old episodes would give another verdict, exploratory
-    at any time             harness: results are also reported for each pin under which episodes ran
+                            what episodes run under: if slots have their first episode after it, all exploratory
+    at any time             blocks run again: where the old episodes would give another verdict, exploratory;
+                            harness: results are also reported for each pin under which episodes ran
 """
 
 from __future__ import annotations

@@ -408,11 +408,26 @@ def test_superseded_blocks_are_run_again_in_every_arm_and_the_old_episodes_enter
     assert document["left_out"] == {"oracle": {"superseded": 2}, "tracker": {"superseded": 2}}
     found = ruled(grid)
     assert found.differing == [("first episodes", "tracker", "supported")]
-    assert found.exploratory == {}  # nobody had looked
-    assert found.claims == {"it-does": "supported", "it-tracks": "contradicted"}
+    assert found.exploratory == {  # though no look is recorded
+        "it-tracks": "tracker is contradicted, and supported with the episodes that amendment 1 superseded"
+    }
+    assert found.claims == {"it-does": "supported", "it-tracks": "exploratory"}
     out = verified(grid, "--replay").out
     assert "2 superseded blocks derived again from the sealed sources" in out
     assert "was derived again, the same bytes" in out
+
+
+def test_a_harness_changed_after_the_look_with_slots_still_to_run_makes_every_claim_exploratory(smoked: Path) -> None:
+    run_some(smoked, 3)
+    journal = (smoked / "receipts" / ID / "journal.jsonl").read_text().splitlines()
+    played = [event for event in (json.loads(line)["event"] for line in journal) if event["kind"] == "episode"]
+    slot = ",".join(f"{name}={level}" for name, level in played[-1]["slot"].items())
+    ok(call("show", PLAN, "--debug", slot, cwd=smoked))
+    change(smoked, *FIX)
+    amended(smoked, "a comment in the world")
+    run(smoked)
+    why = "amendment 1, after the first look, changed what episodes run under, and more came after"
+    assert ruled(smoked).exploratory == {"it-does": why, "it-tracks": why}
 
 
 def test_blocks_superseded_after_the_look_make_exploratory_what_the_old_episodes_would_change(analysed: Path) -> None:
@@ -424,7 +439,8 @@ def test_blocks_superseded_after_the_look_make_exploratory_what_the_old_episodes
     run(analysed)
     found = ruled(analysed)
     assert found.exploratory == {
-        "it-tracks": "tracker is contradicted, and supported with the episodes that were superseded after the first look"
+        "it-tracks": "tracker is contradicted, and supported with the episodes that amendment 1 superseded "
+        "after the first look"
     }
     assert found.claims == {"it-does": "supported", "it-tracks": "exploratory"}
 
