@@ -30,6 +30,7 @@ from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import Bundle, make_bundle
+from sealkit.publish.failures import Failures
 from sealkit.publish.markdown import markdown
 from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
@@ -90,11 +91,14 @@ def edition_of(study: Study, found: Review) -> Edition:
     """
     history = study.sealed.history()
     so_far, course, head, analyses = Course(), Course(), history.head, 0
+    failures, failed = Failures(), list[Json]()
     for entry in history.entries():
         so_far.see(entry)
+        failures.see(entry)
         so_far.hear(read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})"))
         if isinstance(entry.event, Analysed):
             course, head, analyses = copy.deepcopy(so_far), history.head, analyses + 1
+            failed = failures.record()
     if not analyses:
         path = study.sealed.path
         raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=to_type("analyse", path))
@@ -104,11 +108,17 @@ def edition_of(study: Study, found: Review) -> Edition:
         raise OutOfOrderError(what, where=str(path), remedy=to_type("analyse", path))
     study.check_scenarios()
     analysis = analysis_of(study, found)
-    return _edition(study, found, analysis, course, head, analyses)
+    return _edition(study, found, analysis, course, head, analyses, failed)
 
 
 def _edition(
-    study: Study, found: Review, analysis: Analysis, course: Course, head: JournalHead, analyses: int
+    study: Study,
+    found: Review,
+    analysis: Analysis,
+    course: Course,
+    head: JournalHead,
+    analyses: int,
+    failed: list[Json],
 ) -> Edition:
     sealed, spec = study.sealed, study.sealed.plan.spec
     after = amended(study, found, analysis)
@@ -124,6 +134,7 @@ def _edition(
         "made_by": f"sealkit {sealkit.__version__}",
         "plan": planned(spec),
         "analysis": dict(analysis.record),
+        "failures": failed,
         **_readings(found),
         "claims": [_claim(spec, ruling, after.notes.get(ruling.name, "")) for ruling in claims],
         "gates": [

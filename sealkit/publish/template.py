@@ -76,6 +76,7 @@ Evidence: {{ study.evidence }}{% if study.evidence == "recorded" %}, not replaya
 
 <section id="flow">
 <h2>From scheduled slots to outcomes</h2>
+{% for line in flow_words %}<p class="soft">{{ line }}</p>{% endfor %}
 {% for table in flow %}{{ grid(table) }}{% endfor %}
 {% for line in exclusions %}<p class="soft">{{ line }}</p>{% endfor %}
 </section>

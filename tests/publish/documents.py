@@ -129,6 +129,7 @@ def synthetic() -> Any:
                           {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
             "earlier": [{"hypothesis": "E0", "metric": "success", "says": "plus does worse", "descriptive": False,
                          "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}]},
+        "failures": [{"arm": "third", "ending": "harness_error", "tries": 10, "last": "no such file: ask.py"}],
         "withdrawn": {"it-is-withheld": "the world does not stand for what we said it does"},
         "methods": "The plan small was sealed on 2026-11-10 at 08:00 UTC. It was paused 2 times (provider 2).",
         "study": {

@@ -149,7 +149,7 @@ def everywhere(text: str) -> Any:
         if isinstance(value, list):
             return [replace(item, key) for item in value]
         free = {"title", "question", "text", "does_not_show", "why", "says", "reason", "changed", "effect_", "methods", "power",
-                "evidence", "confounds", "does_not_prove", "meaning", "rule", "not_estimable", "notes", "environment"}  # fmt: skip
+                "evidence", "confounds", "does_not_prove", "last", "meaning", "rule", "not_estimable", "notes", "environment"}  # fmt: skip
         return f"{value} {text}" if key in free and isinstance(value, str) else value
 
     document = replace(document)
@@ -254,6 +254,15 @@ def test_the_flow_keeps_every_way_apart_and_says_whether_arms_lost_alike() -> No
         assert head in text
     assert "exceeded in minus, third: claims are withheld" in text
     assert "third - minus, share of slots excluded or errored: 4 of 48 against 16 of 48, difference −0.250" in text
+
+
+def test_the_flow_says_what_its_words_mean_and_why_tries_failed() -> None:
+    document = synthetic()
+    text = check_safe(page(document)).sections["flow"]
+    assert "Missing: no episode was left at the slot" in text and "Errored: there is an episode" in text
+    assert "harness error10no such file: ask.py" in text
+    document["failures"] = []
+    assert "Tries that ended without an episode, and" not in page(document) + markdown(document)
 
 
 def test_amendments_stand_on_their_side_of_the_first_look() -> None:
