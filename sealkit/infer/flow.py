@@ -93,10 +93,15 @@ def _per_arm(cells: Cells, state: int) -> dict[str, int]:
 
 
 def exclusions_record(spec: Spec, flow: Flow, cells: Cells) -> Json:
-    """The cap, the arms over it, and how unlike compared arms lost episodes (`excluded`) and outcomes (`without`)."""
+    """The cap, the arms over it, and how unlike compared arms lost episodes (`excluded`) and outcomes (`without`).
+
+    A slot without an outcome counts toward the cap whatever the reason: who gives up slots has left them out too. One
+    that the plan counts as a failure has its outcome.
+    """
     cap = Fraction(spec.sample.exclusion_cap_per_arm)
-    over: list[Json] = [arm for arm in sorted(flow) if flow[arm].not_admitted > cap * flow[arm].tally.slots]
-    outcomes = _per_arm(cells, KNOWN)
+    outcomes, failures = _per_arm(cells, KNOWN), _per_arm(cells, FAILED)
+    lost = {arm: flow[arm].tally.slots - outcomes[arm] - failures[arm] for arm in flow}
+    over: list[Json] = [arm for arm in sorted(flow) if lost[arm] > cap * flow[arm].tally.slots]
     without = {arm: (flow[arm].tally.slots - outcomes[arm], flow[arm].tally.slots) for arm in flow}
     excluded = {arm: (flow[arm].not_admitted, flow[arm].tally.slots) for arm in flow}
     rows: list[Json] = [

@@ -39,7 +39,8 @@ class Evidence:
     `dropped` counts claims that are listed as they were asked before an amendment after the first look.
     `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one; `verifiers`
     says of every verifier that ruled whose it is, and `collected_before` names the arms whose logs were begun before
-    the seal. The last three belong to studies of verifiers.
+    the seal. `withheld` counts the episodes and the readings that cannot be run again because a body was taken out, and
+    `programs` the episodes of arms whose program is not run again. The last three belong to studies of verifiers.
     """
 
     sealed: int | None
@@ -56,6 +57,8 @@ class Evidence:
     replayed: bool
     rederived: bool
     verifiers: Mapping[str, str]
+    withheld: tuple[int, int] = (0, 0)
+    programs: int = 0
     collected_before: tuple[str, ...] = ()
     conforming: tuple[str, ...] | None = None
     audited: tuple[int, int] | None = None
@@ -167,7 +170,12 @@ def _files_verify(spec: Spec, evidence: Evidence) -> Decision:
         return False, "the sealed source was not run again"
     if not evidence.rederived:
         return False, "the results derived from these files are not those that the journal records"
+    if any(evidence.withheld):
+        episodes, readings = evidence.withheld
+        return False, f"bodies are withheld: {episodes} episodes and {readings} readings could not be run again"
     again = "every episode run again to the same bytes"
+    if evidence.programs:
+        again += f", but for what the programs of {evidence.programs} episodes decided, which were not run again"
     if spec.evidence == RECORDED:
         again = f"no episode run again: they are {NOT_REPLAYABLE}"
     elif REPLAY not in spec.verifiers:

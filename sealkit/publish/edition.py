@@ -176,6 +176,8 @@ def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, a
         faults=found.faults,
         replayed=study.sandbox is not None,
         verifiers={name: _whose(state) for name, state in study.verifiers.items()},
+        withheld=(study.reruns.withheld, study.readings.withheld),
+        programs=study.reruns.programs,
         collected_before=tuple(one.arm for one in course.imported if one.before_seal),
         rederived=found.analysed == digest_bytes(analysis.line),
     )
@@ -187,7 +189,7 @@ def _whose(state: VerifierState) -> str:
 
 
 def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, ...]) -> Reservations:
-    """What holds claims back: withdrawals and amendments, too many exclusions and closed gates, which hold back all."""
+    """What holds claims back: withdrawals, amendments, and what holds back all, lost outcomes and closed gates."""
     shut = ", ".join(gate.gate for gate in gates if not gate.open)
     exclusions = analysis.record.get("exclusions")
     over = exclusions.get("over_cap") if isinstance(exclusions, dict) else None
@@ -195,7 +197,8 @@ def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, .
     if shut or not gates:
         held["*"] = f"a gate is closed: {shut}" if gates else "the plan names no gate"
     if isinstance(over, list) and over:
-        held["*"] = f"more slots were excluded than the plan allows, in {', '.join(map(str, over))}"
+        what = "more slots are without an outcome than the plan's exclusion cap allows"
+        held["*"] = f"{what}, in {', '.join(map(str, over))}"
     return Reservations(withheld=held | dict(after.reservations.withheld), exploratory=after.reservations.exploratory)
 
 

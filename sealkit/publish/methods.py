@@ -60,7 +60,8 @@ class Course:
     looks: Counter[str] = field(default_factory=Counter)
     phases: Counter[str] = field(default_factory=Counter)
     environments: set[str] = field(default_factory=set)
-    calls: CallTally = field(default_factory=CallTally)
+    calls: CallTally = field(default_factory=CallTally)  # of arms
+    reads: CallTally = field(default_factory=CallTally)  # of readings
     withheld: int = 0
     withdrawals: int = 0
     imported: list[Imported] = field(default_factory=list)
@@ -72,7 +73,9 @@ class Course:
 
     def hear(self, calls: Calls) -> None:
         """Take the calls that the last entry tells of into account."""
-        self.calls.add(tuple(call for call in calls if call.stage == "confirmatory"))
+        confirmatory = [call for call in calls if call.stage == "confirmatory"]
+        self.calls.add(tuple(call for call in confirmatory if call.purpose == "act"))
+        self.reads.add(tuple(call for call in confirmatory if call.purpose == "read"))
 
     def see(self, entry: Entry) -> None:
         """Take one entry into account."""
@@ -192,23 +195,27 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
 
 
 def _called(course: Course) -> Iterator[str]:
-    calls = course.calls
+    yield from _asked("Arms", course.calls)
+    if course.calls.requests and course.attempts > course.episodes + course.endings.total():
+        yield "An attempt that was killed may have made calls that nobody recorded."
+    yield from _asked("Readings", course.reads)
+    if course.withheld:
+        yield f"{many(course.withheld, 'body', 'bodies')} of calls {were(course.withheld)} withheld."
+
+
+def _asked(who: str, calls: CallTally) -> Iterator[str]:
     if not calls.requests:
         return
     how = f" ({listed(calls.statuses)})" if set(calls.statuses) != {"complete"} else ""
     yield (
-        f"Arms asked models in {many(calls.calls, 'call')} and {many(calls.requests, 'HTTP request')}{how}: "
+        f"{who} asked models in {many(calls.calls, 'call')} and {many(calls.requests, 'HTTP request')}{how}: "
         f"{calls.input_tokens} input and {calls.output_tokens} output tokens"
         + (f", {calls.cost_microusd} micro-USD by the plan's prices." if calls.cost_microusd else ".")
     )
     if calls.waited_ms:
         yield f"Before requests that were made again {calls.waited_ms / 1000:.0f} s were waited in all."
-    if course.attempts > course.episodes + course.endings.total():
-        yield "An attempt that was killed may have made calls that nobody recorded."
     served = ", ".join(f"{name} {count}" for name, count in sorted(calls.served.items()))
     yield f"By their own word the replies came from {served}."
-    if course.withheld:
-        yield f"{many(course.withheld, 'body', 'bodies')} of calls {were(course.withheld)} withheld."
 
 
 def _after(spec: Spec, course: Course) -> Iterator[str]:

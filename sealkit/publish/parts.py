@@ -180,7 +180,8 @@ def exclusion_lines(exclusions: Row) -> tuple[str, ...]:
     if exclusions.get("cap") is not None:
         over = cast(list[str], exclusions.get("over_cap") or [])
         above = f"exceeded in {', '.join(over)}: claims are withheld" if over else "not exceeded"
-        lines.append(f"At most {exclusions['cap']} of an arm's slots may be excluded or errored; {above}.")
+        what = "may be without an outcome, whether excluded, errored or missing"
+        lines.append(f"At most {exclusions['cap']} of an arm's slots {what}; {above}.")
     shares = {"excluded": "excluded or errored", "without": "without an outcome, for whatever reason"}
     for row in rows_of(exclusions, "imbalance"):
         what = f"{row.get('arms')}, share of slots {shares[str(row.get('of'))]}"

@@ -30,6 +30,7 @@ from typing import IO, Final, NoReturn, cast
 
 import msgspec
 
+from sealkit.agents.models.secrets import Watch
 from sealkit.plan.actors import ExternalWorld
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_value
 from sealkit.wire.digest import digest_bytes
@@ -81,6 +82,9 @@ class Command:
         for name, value in self.secrets:
             if value.encode() in raw:
                 raise HarnessError(f"the answer holds the value of {name}", where=self.run[0], remedy="leave it out")
+        if self.leaks(raw):
+            what = "the answer holds what looks like a key, or the value of a variable that was passed on"
+            raise HarnessError(what, where=self.run[0], remedy="leave it out")
         answer = read_answer(raw, where=f"answer of {self.run[0]}")
         asked = decode_record(trusted.scenario, Assignment, where="assignment")
         if answer.ended in WITHOUT_EPISODE:
@@ -93,6 +97,12 @@ class Command:
             return record_answer(trusted, answer, FromCommand(answer=digest_bytes(raw)))
         except MalformedError as error:
             raise HarnessError(str(error), where=f"answer of {self.run[0]}") from error
+
+    def leaks(self, raw: bytes) -> bool:
+        """Whether `raw` holds what is written like a key, or a value that was passed on, however JSON spells it."""
+        values = [value for _, value in self.secrets]
+        spelled = [json.dumps(value, ensure_ascii=False)[1:-1] for value in values]
+        return Watch(value.encode() for value in (*values, *spelled)).found_in(raw)
 
     def blotted(self, words: str) -> str:
         """`words` without the value of any variable that was passed on."""
@@ -240,7 +250,10 @@ class _Asking:
         lines = self._words.decode(errors="replace").strip().splitlines()
         if not lines:
             return ""
-        last = self._command.blotted(lines[-1])[:300]
+        last = self._command.blotted(lines[-1])
+        if self._command.leaks(last.encode()):
+            return "; its last words hold what looks like a key"
+        last = last[:300]
         return f"; its last words: {last if last.isprintable() else ascii(last)}"
 
     def _end(self) -> None:

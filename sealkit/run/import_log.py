@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from sealkit.agents.models.secrets import Watch
 from sealkit.plan.actors import ExternalArm, ExternalWorld, Model, ModelByFactor
 from sealkit.plan.slots import REPETITION, Slot
 from sealkit.run.bench import Bench, open_bench
@@ -207,7 +208,7 @@ class _Fitting:
     def _outcome(self, slot: Slot, sample: Sample) -> bytes | str:
         where = f"{self._where}: sample {sample.id!a} epoch {sample.epoch}"
         if sample.error is not None:
-            return f"the sample ended in an error: {sample.error}"
+            return self._clean(f"the sample ended in an error: {sample.error}".encode(), where).decode()
         trusted = self._bench.trusted(slot)
         asked = decode_record(trusted.scenario, Assignment, where="assignment")
         measures = {name: value for name, value in sample.scores.items() if name in asked.measures}
@@ -220,9 +221,16 @@ class _Fitting:
             format="inspect", log=self._log.digest, created=self._log.created, sample=sample.id, epoch=sample.epoch
         )
         try:
-            return record_answer(trusted, answer, source)
+            line = record_answer(trusted, answer, source)
         except MalformedError as error:
             raise MalformedError(f"no record can hold it: {error}", where=where) from error
+        return self._clean(line, where)
+
+    @staticmethod
+    def _clean(line: bytes, where: str) -> bytes:
+        if Watch(()).found_in(line):
+            raise MalformedError("holds what looks like a key", where=where, remedy="make a log without it")
+        return line
 
     def _models(self, slot: Slot, sample: Sample) -> dict[str, str]:
         """The model of each role of the arm, and that no other was called."""

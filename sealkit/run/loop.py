@@ -19,12 +19,11 @@ from sealkit.run.calling import INTERRUPTED
 from sealkit.run.executor import Executor
 from sealkit.run.interrupt import Interrupts
 from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
-from sealkit.run.progress import ERRORS_IN_A_ROW
+from sealkit.run.progress import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.seal.journal import Journal
 from sealkit.wire.chain import Paused, call_lines
 from sealkit.wire.errors import HarnessError, SealkitError
 
-MOST_ERRORS_IN_A_ROW = 5
 MOST_LOST = 3
 W = TypeVar("W")
 E = TypeVar("E", bound=Executor)

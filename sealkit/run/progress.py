@@ -28,6 +28,7 @@ from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
 
 ERRORS_IN_A_ROW = "errors_in_a_row"
+MOST_ERRORS_IN_A_ROW = 5
 
 
 class SlotIndex:
@@ -188,6 +189,9 @@ class Standing:
             raise _refuse(entry, f"slot {event.slot} was left when the run was closed, and outcomes were looked at")
         if event.attempt != self.tried[number] + 1:
             raise _refuse(entry, f"found attempt {event.attempt} at slot {event.slot}, due {self.tried[number] + 1}")
+        most = self.spec.sample.attempts.max if self.spec is not None else None
+        if most is not None and self.failed[number] >= most:
+            raise _refuse(entry, f"an attempt at slot {event.slot}, whose {most} attempts by the plan have failed")
         self.tried[number] += 1
         self.under_way[number] = 1
         arm = str(event.slot["arm"])
@@ -222,7 +226,8 @@ class Standing:
 
     def _forgive(self, event: Paused) -> None:
         """A pause finalises nothing: the failures that led to it are not held against their slots."""
-        if event.reason == ERRORS_IN_A_ROW:
+        # Fewer do not make a run pause: an entry that says so forgives nothing.
+        if event.reason == ERRORS_IN_A_ROW and len(self.in_a_row) >= MOST_ERRORS_IN_A_ROW:
             for number in self.in_a_row:
                 self.failed[number] -= 1
         self.reads.pause(forgives=event.reason == ERRORS_IN_A_ROW)

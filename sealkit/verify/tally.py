@@ -10,6 +10,7 @@ from sealkit.wire.attempts import Calls, answered
 from sealkit.wire.records import Json
 
 _MOST_NAMED = 64
+_MOST_LETTERS = 40
 OTHERS = "others"
 
 
@@ -43,7 +44,7 @@ class CallTally:
             self.waited_ms += call.waited_ms
             self.statuses[call.status] += 1
         for call in answered(calls):
-            name = f"{call.model}, fingerprint {call.fingerprint}" if call.fingerprint else f"{call.model}"
+            name = _quoted(f"{call.model}") + (f", fingerprint {_quoted(call.fingerprint)}" if call.fingerprint else "")
             self.served[name if name in self.served or len(self.served) < _MOST_NAMED else OTHERS] += 1
 
     def record(self) -> dict[str, Json]:
@@ -55,6 +56,16 @@ class CallTally:
             "output_tokens": self.output_tokens, "charged_tokens": self.charged_tokens,
             "cost_microusd": self.cost_microusd, "waited_ms": self.waited_ms, "statuses": statuses, "served": served,
         }  # fmt: skip
+
+
+def _quoted(words: str) -> str:
+    """Words of a server, marked as such and cut short: they stand in sentences, and must not read like one.
+
+    >>> print(_quoted('x". The claim holds. ' + 30 * "!"))
+    "x'. The claim holds. !!!!!!!!!!!!!!!!!!…"
+    """
+    plain = "".join(letter if letter.isprintable() else "?" for letter in words).replace('"', "'")
+    return f'"{plain if len(plain) <= _MOST_LETTERS else plain[: _MOST_LETTERS - 1] + "…"}"'
 
 
 def usage_of(calls: Calls) -> Mapping[str, Json]:

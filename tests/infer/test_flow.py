@@ -57,10 +57,22 @@ def test_an_ending_that_means_missing_leaves_an_admitted_episode_without_an_outc
 
 
 @pytest.mark.parametrize(
-    ("cap", "over"), [("0", ["minus", "plus"]), ("0.2", ["plus"]), ("0.34", []), ("1", [])]
-)  # 2 of 6 and 1 of 6 excluded
+    ("cap", "over"), [("0", ["minus", "plus"]), ("0.2", ["minus", "plus"]), ("0.34", ["plus"]), ("0.5", []), ("1", [])]
+)  # 2 of 6 and 1 of 6 excluded, one more of each missing
 def test_the_cap_is_by_arm_and_over_means_over(cap: str, over: list[str]) -> None:
     assert record(cap=cap)["exclusions"]["over_cap"] == over
+
+
+def test_slots_that_were_given_up_meet_the_cap() -> None:
+    plan = small({"e": PAIRED % "tango"}, seeds=20, cap="0.05")
+    found: Any = analysed(plan, by_arm(plus=[1] * 6 + [MISSING] * 14, minus=[0] * 20)).record
+    assert found["exclusions"]["over_cap"] == ["plus"]
+
+
+def test_a_missing_slot_that_the_plan_counts_as_failure_has_its_outcome() -> None:
+    plan = small({"e": PAIRED % "tango"}, seeds=6, cap="0", endings={"provider_error": "failure"})
+    found: Any = analysed(plan, by_arm(plus=[1] * 6, minus=[0] * 5 + ["provider_error"])).record
+    assert found["exclusions"]["over_cap"] == []
 
 
 def test_a_cap_that_is_just_met_is_not_exceeded() -> None:

@@ -200,3 +200,12 @@ def test_a_gate_that_an_amendment_after_the_look_left_out_is_decided_all_the_sam
 def test_claims_that_an_amendment_dropped_after_the_look_are_counted() -> None:
     (ruling,) = (one for one in decide_gates(SPEC, replace(FULL, dropped=2), {}) if one.gate == "claims_follow_map")
     assert ruling.open and ruling.evidence.endswith("; 2 more, dropped or reworded after the look, stay listed")
+
+
+def test_what_could_not_be_run_again_is_told_and_what_was_withheld_closes() -> None:
+    said = "bodies are withheld: 2 episodes and 5 readings could not be run again"
+    assert closed(replace(FULL, withheld=(2, 5))) == {"files_verify": said}
+    assert closed(replace(FULL, withheld=(0, 1))).keys() == {"files_verify"}
+    rulings = decide_gates(SPEC, replace(FULL, programs=3), {})
+    (words,) = (ruling.evidence for ruling in rulings if ruling.open and ruling.gate == "files_verify")
+    assert "but for what the programs of 3 episodes decided, which were not run again" in words

@@ -111,7 +111,7 @@ def synthetic() -> Any:
     """A fresh document with everything in it."""
     record = analysis()
     whys = {"exploratory": "amendment 2, after the first look, changed what it stands on: hypotheses.E",
-            "withheld": "more slots were excluded than the plan allows, in arm third"}  # fmt: skip
+            "withheld": "more slots are without an outcome than the plan's exclusion cap allows, in arm third"}  # fmt: skip
     strata = {"supported": "instrument", "not_shown": "descriptive"}
     gates = [("sealed_before_look", True, "sealed is entry 0, the first attempt entry 2, the first look entry 310"),
              ("files_verify", False, "the sealed source was not run again")]  # fmt: skip

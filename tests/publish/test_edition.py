@@ -110,7 +110,7 @@ def test_too_many_exclusions_hold_claims_back_and_the_edition_says_so(held: Path
     assert document["analysis"]["flow"]["tracker"]["excluded"] == {"boundary": 4}
     (claim,) = document["claims"]
     assert (claim["status"], claim["needs"][0]["found"]) == ("withheld", "supported")
-    assert claim["why"] == "more slots were excluded than the plan allows, in tracker"
+    assert claim["why"] == "more slots are without an outcome than the plan's exclusion cap allows, in tracker"
     assert all(gate["open"] for gate in document["gates"])
     page = (folder / "report.html").read_text()
     assert "Claims: withheld" in page and "Claims: validated instrument behaviour" not in page

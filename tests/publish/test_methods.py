@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sealkit.publish.methods import Course, course_of, methods
 from sealkit.seal.commitment import Seal
@@ -31,6 +32,7 @@ from sealkit.wire.chain import (
 )
 from tests.infer.told import house
 from tests.studies import PLAN
+from tests.wire.sample import CALL
 
 PIN = "sha256:" + "1f" * 32
 HERE, THERE = "sha256:" + "aa" * 32, "sha256:" + "bb" * 32
@@ -120,6 +122,18 @@ def test_crashes_amendments_and_withdrawals(tell) -> None:  # type: ignore[no-un
     assert "After crashes, 1 torn tail of a file was set aside and 1 entry of the journal was recovered." in text
     assert "It was amended 1 time (after first episode 1)." in text
     assert "1 withdrawal was recorded." in text
+
+
+def test_calls_of_readings_are_not_those_of_arms_and_a_server_is_quoted(sealed_once: Path) -> None:
+    found = course(*PLAIN)
+    act = replace(CALL, stage="confirmatory", purpose="act", status="complete", n=1, http_try=1, model="m", input_tokens=7)
+    found.hear((replace(act, fingerprint='fp". Every claim holds. ' + 50 * "x"),))
+    found.hear((replace(act, purpose="read", model="judge", fingerprint=None, input_tokens=3),))
+    text = methods(SPEC, seal_of(sealed_once), PIN, found)
+    assert "Arms asked models in 1 call and 1 HTTP request: 7 input" in text
+    assert "Readings asked models in 1 call and 1 HTTP request: 3 input" in text
+    assert '''replies came from "m", fingerprint "fp'. Every claim holds. xxxxxxxxxxxxxxx…" 1.''' in text
+    assert 'replies came from "judge" 1.' in text
 
 
 def test_what_smoke_runs_did_is_not_counted_as_the_run(tell) -> None:  # type: ignore[no-untyped-def]

@@ -106,6 +106,22 @@ def test_a_key_never_comes_into_a_record_or_a_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "spelled",
+    [r"\u0074op-secret\/word", r'top-secret\/word', "top-secret/word", "sk-abcdefghijklmnopqrstuvwx"],
+)
+def test_a_key_is_found_however_json_spells_it(tmp_path: Path, spelled: str) -> None:
+    here = {"PATH": os.environ["PATH"], "THE_KEY": "top-secret/word"}
+    text = json.dumps(ANSWER).replace("1 + 1?", spelled.replace("\\\\", "\\"))
+    said = refusal(f"print({text!r})", tmp_path, environment=("THE_KEY",), here=here)
+    assert "the answer holds" in said and spelled not in said
+
+
+def test_last_words_with_a_key_that_was_not_passed_on_are_not_repeated(tmp_path: Path) -> None:
+    said = refusal("import sys; sys.exit('bad sk-' + 'abcdefghijklmnopqrstuvwx')", tmp_path)
+    assert said.endswith("its last words hold what looks like a key")
+
+
+@pytest.mark.parametrize(
     ("script", "says"),
     [
         ("import sys; sys.exit(3)", "ended with status 3"),

@@ -448,3 +448,10 @@ def test_zstandard_without_its_package_says_what_to_do(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(HarnessError, match=r"pip install 'sealkit\[inspect\]', or `inspect log convert --to json`"):
         read((LOGS / "terse.eval").read_bytes())
+
+
+def test_a_log_with_what_looks_like_a_key_is_refused(tmp_path: Path) -> None:
+    study, key = sealed(tmp_path / "study"), "sk-" + "abcdefghijklmnopqrstuvwx"
+    log = changed(tmp_path, lambda log: log["samples"][0].update(error={"message": key}, scores=None))
+    found = imported(study, log, "stepwise")
+    assert found.code in (1, 2) and "holds what looks like a key" in found.err and key not in found.err

@@ -60,8 +60,23 @@ def test_other_stages_and_other_entries_are_passed_over() -> None:
 
 def test_a_pause_for_errors_is_held_against_no_slot() -> None:
     pause = Paused(stage="confirmatory", reason=ERRORS_IN_A_ROW, detail="", calls=None)
-    state = follow([tried(TWO), failed(TWO), tried(), kept(), tried(TWO, 2), failed(TWO, 2), pause])
+    others = [slot for slot in slots(SPEC, "confirmatory") if slot not in (ONE, TWO)][:4]
+    row = [event for slot in others for event in (tried(slot), failed(slot))]
+    before = [tried(TWO), failed(TWO), tried(), kept(), tried(TWO, 2), failed(TWO, 2)]
+    state = follow([*before, *row, pause])
     assert state.failed[state.index(TWO)] == 1, "the failure before the episode stays, that of the row is forgiven"
+    assert follow([*before, *row[2:], pause]).failed[state.index(TWO)] == 2, "four errors make no run pause"
+
+
+def test_no_run_tries_a_slot_more_often_than_the_plan_allows() -> None:
+    most = SPEC.sample.attempts.max
+    tries = [event for number in range(1, most + 1) for event in (tried(attempt=number), failed(attempt=number))]
+    follow([*tries, tried(TWO)])
+    with pytest.raises(UntrustedError, match=f"whose {most} attempts by the plan have failed"):
+        follow([*tries, tried(attempt=most + 1)])
+
+
+def test_a_pause_that_the_operator_made_forgives_nothing() -> None:
     interrupted = Paused(stage="confirmatory", reason="interrupted", detail="", calls=None)
     state = follow([tried(), failed(), interrupted])
     assert state.failed[state.index(ONE)] == 1
