@@ -9,6 +9,8 @@ import click
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, one_line, plan_argument, print_json, print_table
 from sealkit.files import to_type
+from sealkit.plan.asked import to_run
+from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.seal.amend import Draft, amending, withdraw
 from sealkit.seal.changelog import CHANGELOG
@@ -169,18 +171,18 @@ def _print_next(plan: Path, draft: Draft, amendment: Amendment, pin: str | None)
         click.echo(f'\nnothing was written; next: {to_type("amend", plan)} --reason "…"')
         return
     click.echo(f"\nrecorded as amendment {amendment.number}, pin {pin}")
-    click.echo(f"next: {next_step(plan, amendment)}")
+    click.echo(f"next: {next_step(plan, draft.plan.spec, amendment)}")
 
 
-def next_step(plan: Path, amendment: Amendment) -> str:
+def next_step(plan: Path, spec: Spec, amendment: Amendment) -> str:
     """The command that comes after this amendment."""
     if amendment.superseded or amendment.phase in ("before_any_episode", "after_first_episode"):
-        return to_type("run", plan)
+        return to_run(plan, spec)
     if amendment.phase == "after_smoke":
-        return to_type("run", plan, "--smoke")
+        return to_run(plan, spec, "--smoke")
     again = {"sample", "factors"} & set(amendment.changed.protected)
     analyse = to_type("analyse", plan)
-    return f"{to_type('run', plan)} && {analyse}" if again else analyse
+    return f"{to_run(plan, spec)} && {analyse}" if again else analyse
 
 
 def _short(digest: str | None) -> str:

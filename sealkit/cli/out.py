@@ -64,6 +64,18 @@ def escape(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def cost_in_words(microusd: int, *, priced: bool) -> str:
+    """What calls cost by the plan's prices, `priced` if it has one for every model that was asked.
+
+    >>> cost_in_words(0, priced=False)
+    'cost unknown: the plan gives a model no price'
+    """
+    known = f"{microusd} micro-USD"
+    if priced:
+        return known
+    return f"{f'{known} and ' if microusd else ''}cost unknown: the plan gives a model no price"
+
+
 class Progress:
     """Counts, rate and time left on standard error, only where someone looks: on a terminal."""
 
@@ -100,6 +112,11 @@ class Progress:
         if self._live and (now - self._last > 0.1 or self._done == self._total):
             self._last = now
             click.echo(f"\r\x1b[K{self.words(now)} ", nl=False, err=True)
+
+    def warn(self, words: str) -> None:
+        """Say this on a line of its own, to whoever reads standard error."""
+        self.end()
+        click.echo(escape(words), err=True)
 
     def words(self, now: float) -> str:
         """The line that is shown at `now`: counts, rate and time left, never an outcome."""

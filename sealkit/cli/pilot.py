@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sealkit.cli.out import json_option, plan_argument
-from sealkit.cli.run import concurrency_option, endpoint_option, go, jobs_option, tell
+from sealkit.cli.run import concurrency_option, endpoint_option, go, is_broken, jobs_option, tell
 from sealkit.files import to_type
 
 
@@ -17,7 +17,10 @@ from sealkit.files import to_type
 @endpoint_option
 @concurrency_option
 @json_option
-def command(plan: Path, jobs: int, endpoints: tuple[str, ...], concurrency: int, as_json: bool) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context, plan: Path, jobs: int, endpoints: tuple[str, ...], concurrency: int, as_json: bool
+) -> None:
     """Run the plan's pilot slots before its seal: counted and journaled, on seeds of their own, never analysed.
 
     \b
@@ -28,3 +31,4 @@ def command(plan: Path, jobs: int, endpoints: tuple[str, ...], concurrency: int,
     """
     report = go(plan, "pilot", jobs, endpoints, concurrency)
     tell(report, as_json, next_step=to_type("seal", plan))
+    ctx.exit(3 if is_broken(report, "pilot") else 0)

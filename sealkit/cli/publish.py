@@ -9,6 +9,7 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, heading, json_option, plan_argument, print_json, print_table
+from sealkit.files import to_type
 from sealkit.plan.slots import slot_count
 from sealkit.publish.edition import Edition, build_edition, write_edition
 from sealkit.seal.journal import exclusive
@@ -48,6 +49,8 @@ def command(ctx: click.Context, plan: Path, dry_run: bool, as_json: bool) -> Non
             verb = "written" if new else "there already, the same bytes" if not dry_run else "ready"
             click.echo(f"\nedition {edition.name}: {verb}")
             click.echo(f"page: {folder / edition.name / 'report.html'}")
+            check = to_type("verify", folder / edition.name, "--replay")
+            click.echo(f"next: {to_type('publish', plan) if dry_run else check}")
         else:
             click.echo("\nnot published: a gate is closed")
     ctx.exit(0 if edition.may_be_published else 1)

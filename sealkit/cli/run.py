@@ -9,8 +9,10 @@ import click
 
 from sealkit.agents.models.endpoint import read_endpoints
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, json_option, one_line, plan_argument, print_json
+from sealkit.cli.out import Progress, cost_in_words, escape, json_option, one_line, plan_argument, print_json
 from sealkit.files import to_type
+from sealkit.plan.asked import to_run
+from sealkit.plan.load import open_plan
 from sealkit.plan.slots import Stage
 from sealkit.run.bench import open_bench
 from sealkit.run.calling import Models
@@ -49,7 +51,9 @@ concurrency_option = click.option(
 @concurrency_option
 @click.option("--stop", metavar="REASON", help="Run nothing more, ever: close the run as it stands. Recorded.")
 @json_option
+@click.pass_context
 def command(
+    ctx: click.Context,
     plan: Path,
     smoke: bool,
     shard: str | None,
@@ -77,6 +81,8 @@ def command(
     budget or five errors in a row pause it. Progress shows counts, never outcomes.
 
     With --stop, slots that have no episode by now are missing for good, and counted so in every result.
+
+    Exit code 3 if an arm has nothing but failures, or if any slot of a smoke run is missing.
     """
     if smoke and shard is not None:
         raise UsageError("a smoke run has no shards", where="--shard", remedy="leave one of --smoke and --shard out")
@@ -88,8 +94,28 @@ def command(
         report = stop_stage(open_bench(plan, stage, share=share), one_line(stop, option="--stop"), now=now)
     else:
         report = go(plan, stage, jobs, endpoints, concurrency, share=share, scheduler=scheduler)
-    after = f"{to_type('verify', plan)} && {to_type('analyse', plan)}"
-    tell(report, as_json, next_step=after if share is None else f"{to_type('merge', plan)}, when every shard is closed")
+    broken = stop is None and is_broken(report, stage)
+    tell(report, as_json, next_step=_broken_step(plan) if broken else _next_step(plan, stage, share, endpoints))
+    ctx.exit(3 if broken else 0)
+
+
+def is_broken(report: RunReport, stage: Stage) -> bool:
+    """Whether something must be mended before anybody goes on: an arm that only fails, a smoke run with gaps."""
+    return any(arm.broken for arm in report.failing) or (stage == "smoke" and report.missing > 0)
+
+
+def _broken_step(plan: Path) -> str:
+    amend = f'{to_type("amend", plan)} --reason "…"'
+    return f"find out with {to_type('show', plan)} --debug SLOT, and mend it; if a sealed file changes: {amend}"
+
+
+def _next_step(plan: Path, stage: Stage, share: tuple[int, int] | None, endpoints: tuple[str, ...]) -> str:
+    if share is not None:
+        return f"{to_type('merge', plan)}, when every shard is closed"
+    if stage == "smoke":
+        given = [word for endpoint in endpoints for word in ("--endpoint", endpoint)]
+        return to_type("run", plan, *given) if given else to_run(plan, open_plan(plan).spec)
+    return f"{to_type('verify', plan)} && {to_type('analyse', plan)}"
 
 
 def go(
@@ -105,13 +131,15 @@ def go(
     """Run one stage, or a share of it, with progress on a terminal."""
     bench = open_bench(plan, stage, share=share)
     models = None
+    total = bench.begin().slots
+    progress = Progress(f"{stage} slots", total)
     if bench.roles:
-        models = Models(read_endpoints(endpoints, roles=bench.roles, environ=os.environ), concurrency)
+        models = Models(
+            read_endpoints(endpoints, roles=bench.roles, environ=os.environ), concurrency, warn=progress.warn
+        )
     elif endpoints:
         what = f"no arm and no reading of the {stage} stage asks a model"
         raise UsageError(what, where="--endpoint", remedy="leave it out")
-    total = bench.begin().slots
-    progress = Progress(f"{stage} slots", total)
     try:
         return run_stage(
             bench, jobs=min(jobs, max(1, total // 4)), now=now, watch=progress, models=models, scheduler=scheduler
@@ -130,6 +158,8 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
         print_json(
             {"slots": report.slots, "episodes": report.episodes, "new": report.new,
              "abandoned_attempts": report.abandoned, "missing": report.missing,
+             **({"failing": {arm.arm: {"failed": arm.failed, "last": arm.last} for arm in report.failing}}
+                if report.failing else {}),
              **({"readings": report.readings, "read": report.read} if report.readings else {}), **used}
         )  # fmt: skip
         return
@@ -137,8 +167,11 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
         f"{report.episodes} of {report.slots} slots have their episode, {report.new} of them new; "
         f"{report.abandoned} attempts abandoned, {report.missing} slots missing"
     )
+    for arm in report.failing:
+        click.echo(f"arm {escape(str(arm))}")
     if report.readings:
         click.echo(f"{report.read} of {report.readings} readings by models have their reply")
     if spent is not None:
-        click.echo(f"{spent.calls} requests to models so far, {spent.tokens} tokens, {spent.cost_microusd} micro-USD")
+        cost = cost_in_words(spent.cost_microusd, priced=report.priced)
+        click.echo(f"{spent.calls} requests to models so far, {spent.tokens} tokens, {cost}")
     click.echo(f"next: {next_step}")

@@ -9,7 +9,7 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import json_option, plan_argument, print_json
-from sealkit.files import to_type
+from sealkit.plan.asked import to_run
 from sealkit.seal.heads import known_heads
 from sealkit.seal.places import beside, study_of
 from sealkit.seal.seal import make_seal
@@ -47,7 +47,7 @@ def command(plan: Path, as_json: bool) -> None:
     click.echo(f"sealed {seal.plan.id} at {seal.sealed_at}, pin {short(sealed.pin)}")
     click.echo(f"  {len(seal.closure.trees)} trees with {files} files, {seal.manifest.count} scenarios")
     click.echo(f"  the pin in full, to quote where others can see it: {sealed.pin}")
-    click.echo(f"next: {to_type('run', plan)}")
+    click.echo(f"next: {to_run(plan, sealed.plan.spec)}")
 
 
 def _refuse_forgotten(plan: Path) -> None:

@@ -18,7 +18,7 @@ from sealkit.seal.commitment import amendment_name
 from sealkit.seal.history import spell_slot
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.wire.canon import decode_record, decode_value, encode_record
-from sealkit.wire.chain import EpisodeKept, Looked, Stage
+from sealkit.wire.chain import EpisodeKept, Failed, Looked, Stage
 from sealkit.wire.digest import short
 from sealkit.wire.episode import Act, Episode, Fact, InboxOpened, Notice, Segment
 from sealkit.wire.errors import UsageError
@@ -164,12 +164,18 @@ def _show_recorded(recorded: Recorded) -> None:
 
 
 def _find(sealed: SealedPlan, slot: dict[str, Level]) -> tuple[bytes, Stage]:
-    """The last episode of this slot, and the stage that it belongs to."""
+    """The last episode of this slot, and the stage that it belongs to; `UsageError` says how it failed, if it did."""
     found: tuple[bytes, Stage] | None = None
+    failed: Failed | None = None
     for entry, line in sealed.history():  # to its end: an unchecked history shows nothing
         event = entry.event
         if isinstance(event, EpisodeKept) and event.slot == slot and line is not None:
             found = line, event.stage
+        elif isinstance(event, Failed) and event.slot == slot:
+            failed = event
+    if found is None and failed is not None:
+        what = f"no episode of slot {spell_slot(slot)}: attempt {failed.attempt} of the {failed.stage} stage failed"
+        raise UsageError(f"{what}: {failed.ending}: {escape(failed.why)}", where="--debug")
     if found is None:
         raise UsageError(
             f"no episode of slot {spell_slot(slot)}", where="--debug", remedy="name every factor, or run it first"

@@ -11,10 +11,13 @@ from pathlib import Path
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, escape, heading, json_option, print_json, print_table
+from sealkit.cli.out import Progress, cost_in_words, escape, heading, json_option, print_json, print_table
 from sealkit.files import to_type
 from sealkit.infer.admit import ArmTally
+from sealkit.plan.actors import roles_of
+from sealkit.plan.asked import is_priced
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
+from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import opened_bundle
@@ -225,18 +228,23 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
             f"  before the seal a pilot, whose journal holds: {pilot.attempts} attempts, {pilot.episodes} episodes, "
             f"{pilot.calls} model calls"
         )
+    spec = study.sealed.plan.spec
     for name, used in found.calls.items():
+        roles = roles_of(spec.factors.arm[name]) if name in spec.factors.arm else tuple(spec.models)
+        cost = cost_in_words(used.cost_microusd, priced=is_priced(spec, roles))
         statuses = ", ".join(f"{status} {count}" for status, count in sorted(used.statuses.items()))
         click.echo(
             f"  calls of arm {escape(name)}: {used.calls} in {used.requests} requests ({statuses}), "
-            f"{used.input_tokens} input and {used.output_tokens} output tokens, {used.cost_microusd} micro-USD"
+            f"{used.input_tokens} input and {used.output_tokens} output tokens, {cost}"
         )
     for name, counts in found.readings.items():
         click.echo(f"  readings, {escape(name)}: {', '.join(f'{count} {word}' for word, count in counts.items())}")
     if (used := found.reading_calls).requests:
+        roles = reading_roles(spec, spec.factors.arm)
+        cost = cost_in_words(used.cost_microusd, priced=is_priced(spec, roles))
         click.echo(
             f"  calls of readings, which are no arm's: {used.calls} in {used.requests} requests, "
-            f"{used.input_tokens} input and {used.output_tokens} output tokens, {used.cost_microusd} micro-USD"
+            f"{used.input_tokens} input and {used.output_tokens} output tokens, {cost}"
         )
     for refused in found.not_admitted[:20]:
         origin = refused.admission.origin or refused.admission.status

@@ -1,9 +1,9 @@
 """Why slots have no episode: tries that ended without one, arm by arm, with what the journal says of the last.
 
-    failures = Failures()
-    failures.see(entry)                  # every entry of the journal up to the analysis
-    failures.record()                    # as `results.json` holds it
-    failure_tables(rows)                 # as the report shows it
+failures = Failures()
+failures.see(entry)                  # every entry of the journal up to the analysis
+failures.record()                    # as `results.json` holds it
+failure_tables(rows)                 # as the report shows it
 """
 
 from __future__ import annotations

@@ -9,15 +9,17 @@ from pathlib import Path
 
 from sealkit.files import to_type
 from sealkit.plan.actors import ExternalWorld
+from sealkit.plan.asked import to_run
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
+from sealkit.run.failing import failing_arms
 from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
 from sealkit.seal.commitment import amendment_name
 from sealkit.seal.history import History, open_history
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import SealedPlan, beside, find_drift, open_seal, receipts_folder, study_of
 from sealkit.seal.shards import Shard, find_shards
-from sealkit.wire.chain import Amended, Analysed, Withdrawn
+from sealkit.wire.chain import Amended, Analysed, Published, Withdrawn
 from sealkit.wire.digest import short
 
 
@@ -38,15 +40,18 @@ def status_of(path: Path, plan: Plan) -> Standing:
     sealed = open_seal(path)
     sealed.close()
     stage, smoke = (begin_sealed(sealed.pins, stage) for stage in ("confirmatory", "smoke"))
-    analysed: str | None = None
+    analysed = edition = None
     history = sealed.history()
     for entry in history.entries():
         stage.follow(entry)
         smoke.follow(entry)
         if isinstance(entry.event, Analysed):
+            edition = edition if analysed == entry.event.results else None
             analysed = entry.event.results
+        elif isinstance(entry.event, Published):
+            edition = entry.event.edition
         elif isinstance(entry.event, (Amended, Withdrawn)):
-            analysed = None
+            analysed = edition = None
     facts = [
         f"sealed {sealed.seal.sealed_at}, pin {sealed.pin}",
         f"{stage.episodes} of {stage.index.count} slots have their episode, "
@@ -59,8 +64,14 @@ def status_of(path: Path, plan: Plan) -> Standing:
     drift = find_drift(sealed)
     if drift:
         facts.append(f"the working tree has drifted from the seal: {drift[0]}{' …' if drift[1:] else ''}")
+    facts += [f"arm {failing}" for failing in failing_arms(stage)]
     if analysed is not None:
         facts.append(f"analysed, results {short(analysed)}")
+    if edition is not None:
+        folder = sealed.study / "publications" / edition
+        facts.append(f"published, edition {edition} in publications/{edition}")
+        return Standing(plan.spec.id, "published", tuple(facts), to_type("verify", folder, "--replay"))
+    if analysed is not None:
         return Standing(plan.spec.id, "analysed", tuple(facts), to_type("verify", sealed.receipts, "--replay"))
     if stage.closed:
         return Standing(plan.spec.id, "run", tuple(facts), to_type("analyse", path))
@@ -69,7 +80,8 @@ def status_of(path: Path, plan: Plan) -> Standing:
         return Standing(plan.spec.id, state, tuple(facts), f"{to_type('merge', path)}, when every shard is closed")
     world = plan.spec.world
     from_logs = isinstance(world, ExternalWorld) and world.run is None
-    following = f"sealkit import inspect LOG {shlex.quote(str(path))} --arm NAME" if from_logs else to_type("run", path)
+    imports = f"sealkit import inspect LOG {shlex.quote(str(path))} --arm NAME"
+    following = imports if from_logs else to_run(path, plan.spec)
     return Standing(plan.spec.id, state, tuple(facts), following)
 
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import sealkit
 from sealkit.files import read_if_there, to_type
-from sealkit.plan.actors import ReferenceWorld, roles_of
+from sealkit.plan.actors import ReferenceWorld
+from sealkit.plan.asked import roles_asked_for_arms, roles_asked_for_readings
 from sealkit.plan.assignment import assignment_line
 from sealkit.plan.describe import parts_of_later_engines
 from sealkit.plan.load import Plan, open_plan_bytes
-from sealkit.plan.readings import reading_roles
-from sealkit.plan.slots import Stage, grid, slot_count
+from sealkit.plan.slots import Stage, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.run.external import Command, open_command
 from sealkit.run.order import drawn_slots
@@ -88,18 +88,12 @@ class Bench:
     @property
     def arm_roles(self) -> tuple[str, ...]:
         """Those that it asks for the arms of this stage; an external world asks by itself."""
-        spec = self.plan.spec
-        if not isinstance(spec.world, ReferenceWorld):
-            return ()
-        arms = (spec.factors.arm[str(name)] for name in grid(spec, self.stage)["arm"])
-        return tuple(dict.fromkeys(role for arm in arms for role in roles_of(arm)))
+        return roles_asked_for_arms(self.plan.spec, self.stage)
 
     @property
     def reading_roles(self) -> tuple[str, ...]:
         """Those that it asks for readings of this stage's episodes; a pilot's are not read."""
-        if self.stage == "pilot":
-            return ()
-        return reading_roles(self.plan.spec, map(str, grid(self.plan.spec, self.stage)["arm"]))
+        return roles_asked_for_readings(self.plan.spec, self.stage)
 
     def history(self) -> History:
         """The stage's journal and episodes, to be read and checked."""

@@ -40,11 +40,15 @@ _STOP_S = 60.0  # an attempt ends at once, but for a program of the study's own 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """How models are reached: the endpoint of every role, how many attempts are under way, how long one waits."""
+    """How models are reached: the endpoint of every role, how many attempts are under way, how long one waits.
+
+    `warn` is told once if an endpoint does not answer and is waited for.
+    """
 
     endpoints: Mapping[str, Endpoint]
     concurrency: int
     patience: Patience = PATIENCE
+    warn: Callable[[str], None] | None = None
 
 
 class Question(Protocol):
@@ -66,7 +70,7 @@ def calling(bench: Bench, models: Models, budget: Budget, blobs: Blobs) -> Itera
     """An executor whose attempts ask models within `budget`."""
     given = {
         "endpoints": models.endpoints, "budget": budget, "blobs": blobs,
-        "patience": models.patience, "width": models.concurrency,
+        "patience": models.patience, "width": models.concurrency, "warn": models.warn,
     }  # fmt: skip
     if bench.sealed is not None:
         gateway = Gateway.for_sealed(bench.sealed, **given)  # type: ignore[arg-type]

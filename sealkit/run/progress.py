@@ -81,6 +81,7 @@ class Standing:
     spec: Spec | None = None
     share: Share | None = None  # of a shard's own journal
     taking: Share | None = None  # of the shard that a main journal takes over
+    last_failure: dict[str, str] = field(default_factory=dict)  # how the last attempt of an arm failed
     merged: bool = False
     shards_closed: int = 0  # of those taken over
 
@@ -209,6 +210,7 @@ class Standing:
             self.in_a_row.clear()
         else:
             self.failed[number] += 1
+            self.last_failure[str(event.slot["arm"])] = f"{event.ending}: {event.why}"
             self.in_a_row.append(number)
 
     def _follow_end(self, entry: Entry, event: Closed) -> None:

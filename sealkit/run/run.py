@@ -15,11 +15,13 @@ from datetime import datetime
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Budget, Limits, Spent, added, spent_on
 from sealkit.agents.models.gateway import limits_of
+from sealkit.plan.asked import is_priced
 from sealkit.plan.slots import Slot
 from sealkit.run.bench import Bench
 from sealkit.run.calling import Models, calling
 from sealkit.run.cluster import Asks, on_cluster
 from sealkit.run.executor import Executor, executing
+from sealkit.run.failing import Failing, failing_arms
 from sealkit.run.interrupt import interrupts
 from sealkit.run.loop import Desk, Loop, Try, Watcher
 from sealkit.run.outcome import Broke, Kept, Said
@@ -41,7 +43,9 @@ class RunReport:
     """What a run left: slots of the stage, episodes in all and new ones, abandoned tries, slots given up.
 
     `readings` are those that the plan asks models for, of the episodes that there are; `read` of them had a reply.
-    `spent` is what calls to models used, in this run and those before it; None if the stage asks no model.
+    `spent` is what calls to models used, in this run and those before it; None if the stage asks no model. `priced`:
+    every model that it asks has a price in the plan, so that the cost is known. `failing` are the arms with slots that
+    failed.
     """
 
     slots: int
@@ -52,6 +56,8 @@ class RunReport:
     readings: int
     read: int
     spent: Spent | None
+    priced: bool
+    failing: tuple[Failing, ...]
 
 
 def run_stage(
@@ -91,7 +97,8 @@ def _report(bench: Bench, state: Standing, spent: Spent, *, new: int) -> RunRepo
     return RunReport(
         slots=state.slots, episodes=state.episodes, new=new, abandoned=sum(state.abandoned.values()),
         missing=state.slots - state.episodes, readings=len(readings), read=sum(one.made for one in readings),
-        spent=spent if bench.roles else None,
+        spent=spent if bench.roles else None, priced=is_priced(bench.plan.spec, bench.roles),
+        failing=failing_arms(state),
     )  # fmt: skip
 
 
@@ -222,6 +229,7 @@ class _Slots(Loop[Slot, Executor]):
         self.state.abandoned[str(one.work["arm"])] -= 1
         number = self.state.index(one.work)
         self.state.failed[number] += 1
+        self.state.last_failure[str(one.work["arm"])] = f"{broke.ending}: {broke.why}"
         self.state.in_a_row.append(number)
         return self.state.failed[number]
 

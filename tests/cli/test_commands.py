@@ -164,6 +164,7 @@ def test_run_says_what_it_left_and_again_that_nothing_is_new(sealed: Path) -> No
 def test_run_and_its_smoke_with_workers(sealed: Path) -> None:
     smoke = read(ok(call("run", PLAN, "--smoke", "--jobs", "2", "--json", cwd=sealed)).out)
     assert (smoke["slots"], smoke["episodes"]) == (2, 2)
+    assert ok(call("run", PLAN, "--smoke", "--jobs", "2", cwd=sealed)).out.endswith(f"\nnext: sealkit run {PLAN}\n")
     whole = read(ok(call("run", PLAN, "--jobs", "2", "--json", cwd=sealed)).out)
     assert (whole["slots"], whole["episodes"]) == (8, 8)
     [verified] = read(ok(call("verify", "--no-remember", "--json", cwd=sealed)).out)["studies"]

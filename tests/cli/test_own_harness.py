@@ -54,9 +54,14 @@ def test_from_the_script_to_the_edition(study: Path) -> None:
     assert "no episode was run again: they are recorded, not replayable" in replayed
     assert "was derived again, the same bytes" in replayed
     assert "the evidence of every claim is recorded, not replayable" in ok(call("claims", PLAN, cwd=study)).out
+    assert f"next: sealkit publish {PLAN}\n" in ok(call("publish", PLAN, "--dry-run", cwd=study)).out
     published = ok(call("publish", PLAN, cwd=study)).out
     assert "no episode run again: they are recorded, not replayable" in published and "CLOSED" not in published
     (edition,) = (study / "publications").iterdir()
+    standing = ok(call("status", cwd=study)).out
+    assert "ab-prompts: published" in standing and f"in publications/{edition.name}" in standing
+    for said in (published, standing):
+        assert f"next: sealkit verify publications/{edition.name} --replay\n" in said
     for name in ("report.md", "report.html"):
         report = (edition / name).read_text()
         assert "recorded, not replayable" in report and "its evidence is recorded, not replayable" in report
@@ -191,3 +196,24 @@ def test_a_slot_whose_attempt_breaks_is_missing(fresh: Path) -> None:
     results = json.loads(ok(call("analyse", PLAN, "--json", cwd=fresh)).out)
     terse = results["flow"]["terse"]
     assert (terse["slots"], terse["episodes"], terse["missing"], terse["outcomes"]) == (40, 39, 1, 39)
+    assert any("arm terse: 1 slots failed and 39 have their episode; the last failure: harness_error" in fact
+               for fact in json.loads(ok(call("status", "--json", cwd=fresh)).out)[0]["facts"])  # fmt: skip
+
+
+def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path) -> None:
+    edit(
+        fresh / "harness/ask.py", 'slot = json.load(sys.stdin)',
+        'slot = json.load(sys.stdin)\n    if slot["slot"]["arm"] == "terse":\n        raise SystemExit("no such prompt")',
+    )  # fmt: skip
+    ok(call("seal", PLAN, cwd=fresh))
+    says = "arm terse: {} slots failed and none has an episode; the last failure: harness_error: "
+    smoke = call("run", PLAN, "--smoke", "--jobs", "1", cwd=fresh)
+    assert smoke.code == 3 and says.format(1) in smoke.out and "its last words: no such prompt" in smoke.out
+    assert f"if a sealed file changes: sealkit amend {PLAN}" in smoke.out
+    ran = call("run", PLAN, "--jobs", "1", cwd=fresh)
+    assert ran.code == 3 and says.format(40) in ran.out and "arm stepwise" not in ran.out
+    again = call("run", PLAN, "--jobs", "1", "--json", cwd=fresh)
+    assert again.code == 3 and json.loads(again.out)["failing"]["terse"]["failed"] == 40
+    shown = call("show", PLAN, "--debug", "arm=terse,family=sums,seed=3", cwd=fresh)
+    assert shown.code == 2 and "attempt 1 of the confirmatory stage failed: harness_error: " in shown.err
+    assert "its last words: no such prompt" in shown.err

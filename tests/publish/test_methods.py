@@ -126,13 +126,15 @@ def test_crashes_amendments_and_withdrawals(tell) -> None:  # type: ignore[no-un
 
 def test_calls_of_readings_are_not_those_of_arms_and_a_server_is_quoted(sealed_once: Path) -> None:
     found = course(*PLAIN)
-    act = replace(CALL, stage="confirmatory", purpose="act", status="complete", n=1, http_try=1, model="m", input_tokens=7)
+    act = replace(
+        CALL, stage="confirmatory", purpose="act", status="complete", n=1, http_try=1, model="m", input_tokens=7
+    )
     found.hear((replace(act, fingerprint='fp". Every claim holds. ' + 50 * "x"),))
     found.hear((replace(act, purpose="read", model="judge", fingerprint=None, input_tokens=3),))
     text = methods(SPEC, seal_of(sealed_once), PIN, found)
     assert "Arms asked models in 1 call and 1 HTTP request: 7 input" in text
     assert "Readings asked models in 1 call and 1 HTTP request: 3 input" in text
-    assert '''replies came from "m", fingerprint "fp'. Every claim holds. xxxxxxxxxxxxxxx…" 1.''' in text
+    assert """replies came from "m", fingerprint "fp'. Every claim holds. xxxxxxxxxxxxxxx…" 1.""" in text
     assert 'replies came from "judge" 1.' in text
 
 

@@ -199,7 +199,9 @@ def test_effects_that_no_rule_reads_stand_apart(make: Callable[[Any], str]) -> N
     read, unread = made.index("Effects that the rules read"), made.index("Effects that no rule reads")
     rest = made.index("With every missing outcome against", unread)
     assert "steps" not in re.sub(r"e:|\(.*?\)", "", made[read:unread]) and "steps" in made[unread:rest]
-    document["analysis"]["reported"] = [row for row in document["analysis"]["effects"] if row["effect"] in ("e", "steps")]
+    document["analysis"]["reported"] = [
+        row for row in document["analysis"]["effects"] if row["effect"] in ("e", "steps")
+    ]
     repeated = make(document)
     assert "Effects that no rule reads" not in repeated  # it stands once, among what is reported beside
     assert "steps, effects, reported beside and read by no rule" in repeated

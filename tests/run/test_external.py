@@ -107,7 +107,7 @@ def test_a_key_never_comes_into_a_record_or_a_message(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "spelled",
-    [r"\u0074op-secret\/word", r'top-secret\/word', "top-secret/word", "sk-abcdefghijklmnopqrstuvwx"],
+    [r"\u0074op-secret\/word", r"top-secret\/word", "top-secret/word", "sk-abcdefghijklmnopqrstuvwx"],
 )
 def test_a_key_is_found_however_json_spells_it(tmp_path: Path, spelled: str) -> None:
     here = {"PATH": os.environ["PATH"], "THE_KEY": "top-secret/word"}

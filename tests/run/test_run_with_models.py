@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 from collections import Counter
@@ -84,6 +85,22 @@ def test_sixty_four_attempts_at_once_leave_the_episodes_that_one_leaves(modelled
         ok(run(many, server, "--concurrency", "64"))
     assert episodes(one) == episodes(many) != b""
     assert [event["slot"] for event in events(one, "episode")] == [event["slot"] for event in events(many, "episode")]
+
+
+def test_what_to_type_next_names_the_endpoint_and_a_cost_without_a_price_is_unknown(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "study", re.sub(r"(price_per_million_tokens): \{.*\}", r"\1: null", plan_text()))
+    seal = ok(call("seal", PLAN, cwd=study)).out
+    assert seal.endswith(f"next: sealkit run {PLAN} --endpoint URL\n")
+    assert f"next: sealkit run {PLAN} --endpoint URL\n" in ok(call("status", cwd=study)).out
+    with Loopback(policy) as server:
+        smoke = ok(run(study, server, "--smoke")).out
+    assert smoke.endswith(f"next: sealkit run {PLAN} --endpoint {server.url}\n")
+    assert "tokens, cost unknown: the plan gives a model no price\n" in smoke and "micro-USD" not in smoke
+
+
+def test_a_cost_by_the_plan_s_prices_is_told_and_one_without_is_unknown(called_once: Path) -> None:
+    out = ok(call("verify", "--no-remember", cwd=called_once)).out
+    assert re.search(r"calls of arm A: .* output tokens, [1-9]\d* micro-USD\n", out) and "cost unknown" not in out
 
 
 # --- refused before anything leaves --------------------------------------------------------------

@@ -64,6 +64,7 @@ class Gateway:
         self, spec: Spec, pins: frozenset[str], stages: tuple[Stage, ...], *, allowed: object,
         endpoints: Mapping[str, Endpoint], budget: Budget, blobs: Blobs, patience: Patience = PATIENCE,
         clock: Clock | None = None, transport: Transport | None = None, width: int = WIDTH,
+        warn: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
         if allowed is not _ALLOWED:
             raise TypeError("a Gateway is made by for_sealed or for_pilot")
@@ -79,6 +80,7 @@ class Gateway:
         self.paused: PauseError | None = None
         # Whoever waits for a seat is not under way yet: neither its deadline nor its latency has begun.
         self.seats = asyncio.Semaphore(width)
+        self._warn = warn
         self._transport = transport
         self._width = width
 
@@ -86,7 +88,7 @@ class Gateway:
     def for_sealed(
         cls, sealed: SealedPlan, *, endpoints: Mapping[str, Endpoint], budget: Budget, blobs: Blobs,
         patience: Patience = PATIENCE, clock: Clock | None = None, transport: Transport | None = None,
-        width: int = WIDTH,
+        width: int = WIDTH, warn: Callable[[str], None] | None = None,
     ) -> Gateway:  # fmt: skip
         """A gateway for the smoke and confirmatory runs; `UntrustedError` if a sealed file has changed."""
         if not isinstance(sealed, SealedPlan):  # the type says so already, to whoever checks types
@@ -95,21 +97,21 @@ class Gateway:
         return cls(
             sealed.plan.spec, frozenset({sealed.latest.pin}), ("smoke", "confirmatory"), allowed=_ALLOWED,
             endpoints=endpoints, budget=budget, blobs=blobs, patience=patience, clock=clock, transport=transport,
-            width=width,
+            width=width, warn=warn,
         )  # fmt: skip
 
     @classmethod
     def for_pilot(
         cls, plan: Plan, path: Path, *, endpoints: Mapping[str, Endpoint], budget: Budget, blobs: Blobs,
         patience: Patience = PATIENCE, clock: Clock | None = None, transport: Transport | None = None,
-        width: int = WIDTH,
+        width: int = WIDTH, warn: Callable[[str], None] | None = None,
     ) -> Gateway:  # fmt: skip
         """A gateway for the pilot of the plan in the file at `path`; `OutOfOrderError` if that plan is sealed."""
         if path.with_suffix(".seal.json").exists():
             raise OutOfOrderError("the plan is sealed; a pilot comes before", where=str(path))
         return cls(
             plan.spec, frozenset({plan.digest}), ("pilot",), allowed=_ALLOWED, endpoints=endpoints, budget=budget,
-            blobs=blobs, patience=patience, clock=clock, transport=transport, width=width,
+            blobs=blobs, patience=patience, clock=clock, transport=transport, width=width, warn=warn,
         )  # fmt: skip
 
     async def __aenter__(self) -> Gateway:
@@ -139,6 +141,15 @@ class Gateway:
 
             self._transport = HttpTransport(self.patience, self._width)
         return self._transport
+
+    def waits(self, call: Call, wait: float) -> None:
+        """Say once that an endpoint is asked again and again: else a dead one is minutes of silence."""
+        warn, self._warn = self._warn, None
+        if warn is not None:
+            warn(
+                f"waiting for the model of role {call.role}: {call.status}: {call.why}; asked again in {wait:.0f} s, "
+                f"up to {self.patience.tries} times a call"
+            )
 
     def pause(self, call: Call) -> PauseError:
         """The error that stops the run, for this call and every one after it."""
@@ -212,6 +223,7 @@ class Line:
             )  # fmt: skip
             if then == "fail" or wait is None or http_try == gateway.patience.tries:
                 break
+            gateway.waits(call, wait)
             began = gateway.clock.monotonic_s()
             await gateway.clock.sleep(wait)
             waited_ms = _ms(gateway.clock.monotonic_s() - began)

@@ -130,8 +130,10 @@ def test_not_for_ever(bench: Bench, status: str, fault: Fault) -> None:
 def test_nobody_there(bench: Bench) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, never listening
-        error, calls = bench.ask(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        told: list[str] = []
+        error, calls = bench.ask(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", warn=told.append)
     assert isinstance(error, ProviderError)
+    assert len(told) == 1 and told[0].startswith("waiting for the model of role agent: no_connection: "), told
     assert [call.status for call in calls] == ["no_connection"] * 3
     assert {call.charged_tokens for call in calls} == {0}
 

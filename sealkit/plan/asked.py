@@ -1,0 +1,47 @@
+"""Which model roles sealkit itself asks in a stage, and the command that runs a plan with or without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sealkit.files import to_type
+from sealkit.plan.actors import Model, ReferenceWorld, roles_of
+from sealkit.plan.readings import reading_roles
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import Stage, grid
+
+
+def roles_asked_for_arms(spec: Spec, stage: Stage) -> tuple[str, ...]:
+    """Those that it asks for the arms of this stage; an external world asks by itself."""
+    if not isinstance(spec.world, ReferenceWorld):
+        return ()
+    arms = (spec.factors.arm[str(name)] for name in grid(spec, stage)["arm"])
+    return tuple(dict.fromkeys(role for arm in arms for role in roles_of(arm)))
+
+
+def roles_asked_for_readings(spec: Spec, stage: Stage) -> tuple[str, ...]:
+    """Those that it asks for readings of this stage's episodes; a pilot's are not read."""
+    if stage == "pilot":
+        return ()
+    return reading_roles(spec, map(str, grid(spec, stage)["arm"]))
+
+
+def is_priced(spec: Spec, roles: Iterable[str]) -> bool:
+    """Whether every model of these roles has a price, so that what its calls cost is known."""
+    models = (spec.models[role] for role in roles)
+    return all(
+        one.price_per_million_tokens is not None
+        for role in models
+        for one in ([role] if isinstance(role, Model) else role.levels.values())
+    )
+
+
+def to_run(path: Path, spec: Spec, *words: str) -> str:
+    """What to type to run the plan at `path`; with a place for an endpoint if the run asks models."""
+    stage: Stage = "smoke" if "--smoke" in words else "confirmatory"
+    asks = roles_asked_for_arms(spec, stage) or roles_asked_for_readings(spec, stage)
+    return to_type("run", path, *words, *(("--endpoint", "URL") if asks else ()))
+
+
+__all__ = ["is_priced", "roles_asked_for_arms", "roles_asked_for_readings", "to_run"]
