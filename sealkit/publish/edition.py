@@ -176,7 +176,8 @@ def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, a
         faults=found.faults,
         replayed=study.sandbox is not None,
         verifiers={name: _whose(state) for name, state in study.verifiers.items()},
-        withheld=(study.reruns.withheld, study.readings.withheld),
+        # What is withheld after the analysis leaves an edition as it was published.
+        withheld=(study.reruns.withheld, study.readings.withheld) if course.withheld else (0, 0),
         programs=study.reruns.programs,
         collected_before=tuple(one.arm for one in course.imported if one.before_seal),
         rederived=found.analysed == digest_bytes(analysis.line),

@@ -254,7 +254,7 @@ def test_the_flow_keeps_every_way_apart_and_says_whether_arms_lost_alike() -> No
     for head in ("slots", "attempted", "abandoned", "failed", "episodes", "admitted", "excluded: boundary", "errored",
                  "missing", "no outcome", "outcomes", "counted as failure"):  # fmt: skip
         assert head in text
-    assert "exceeded in minus, third: claims are withheld" in text
+    assert "exceeded in minus, plus, third: claims are withheld" in text
     assert "third - minus, share of slots excluded or errored: 4 of 48 against 16 of 48, difference −0.250" in text
 
 
