@@ -2,7 +2,8 @@
 
 Recorder and verifiers share these few pure functions; everything else they do apart.
 
->>> from sealkit.wire.records import *
+>>> from sealkit.wire.declared import *
+>>> from sealkit.wire.records import Replace
 >>> lock = Contract(
 ...     id="lock", times=1, sees={"held": StateSight(pointer="/items/k1/held")}, when=On(rule="held"),
 ...     then=(Replace(path="/doors/d0", value="locked"),),

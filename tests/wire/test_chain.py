@@ -144,3 +144,9 @@ def test_what_is_no_quoted_head(text: str) -> None:
     ) as refusal:
         parse_head(text, where="--expect")
     assert len(str(refusal.value)) < 250
+
+
+def test_an_entry_tells_of_whole_lines_of_calls_or_of_none() -> None:
+    assert call_lines(b"") is None
+    with pytest.raises(MalformedError, match="the last line has no newline"):
+        call_lines(b'{"n":1}')

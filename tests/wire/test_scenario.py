@@ -157,3 +157,9 @@ def test_a_defect_is_refused_with_its_place(defect: str) -> None:
     with pytest.raises(MalformedError) as refusal:
         check_scenario(case)
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("fields", [{"footprints": {"noop": ()}}, {"finals": ("begin",)}])
+def test_sealkits_own_words_are_no_actions(fields: dict[str, Any]) -> None:
+    with pytest.raises(MalformedError, match="sealkit's own word"):
+        check_scenario(scenario(**fields))

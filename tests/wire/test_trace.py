@@ -10,11 +10,15 @@ from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Action, Closing, Episode, Trusted
 from sealkit.wire.trace import (
     BEGIN,
+    bare,
+    blocked,
     close_record,
     component_digest,
     component_digests,
     head_digest,
+    is_blocked,
     judged_digest,
+    noop,
     record_digest,
     root_digest,
     start_digest,
@@ -61,3 +65,10 @@ def test_an_agent_cannot_move_the_digest_into_its_arguments(claimed: str) -> Non
 def test_a_record_digest_that_is_claimed_nowhere_is_that_of_the_line() -> None:
     assert record_digest(b'{"a":1}', "sha256:0") == digest_bytes(b'{"a":1}')
     assert "record" in Closing.__struct_fields__
+
+
+def test_an_act_that_leaves_the_world_alone_says_why() -> None:
+    assert noop("refusal", "Go on.") == Action(name="noop", args={"say": "Go on.", "why": "refusal"})
+    assert is_blocked(blocked("The door was shut since.")) and not is_blocked(noop("refusal", "Go on."))
+    assert not is_blocked(Action(name="noop", args={"why": "blocked"}))
+    assert bare(blocked("No.")).action == blocked("No.") and bare(blocked("No.")).memory == {}
