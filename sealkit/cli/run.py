@@ -74,7 +74,7 @@ def command(
       sealkit run plans/v1.yaml --endpoint http://127.0.0.1:8000/v1 --concurrency 64
       sealkit run plans/v1.yaml --shard 2/3
       sealkit run plans/dry-run.yaml --executor dask --scheduler tcp://127.0.0.1:8786
-      sealkit run plans/v1.yaml --executor dask --scheduler tcp://127.0.0.1:8786 --endpoint https://api.example.com/v1
+      sealkit run plans/v1.yaml --executor dask --scheduler tcp://127.0.0.1:8786 --endpoint URL
 
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
     on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent

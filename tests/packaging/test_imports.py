@@ -112,8 +112,8 @@ def test_the_declared_dependencies_are_those_imported() -> None:
     assert {Requirement(text).name for text in declared} == {BROUGHT_BY.get(name, name) for name in third_party()}
 
 
-def test_an_extra_is_imported_by_one_module_alone() -> None:
-    assert third_party()["distributed"] == {"sealkit/run/cluster.py"}
+def test_an_extra_is_imported_where_a_cluster_is_spoken_to_alone() -> None:
+    assert third_party()["distributed"] == {"sealkit/run/cluster.py", "sealkit/run/worker.py"}
 
 
 def test_only_the_gateway_speaks_to_the_network() -> None:

@@ -64,7 +64,7 @@ def test_stopping_at_a_block_leaves_the_rest_missing_and_says_so(swapped: Path) 
     assert basis["n"] == sum(seeds.count(seed) == 2 for seed in set(seeds)) > 0
     assert (basis["planned"], basis["planned"] - basis["n"]) == (4, basis["absent"] + basis["unpaired"])
     assert "It was paused 2 times (model drift 1, stopped 1)." in results["methods"]
-    assert f"By their own word the replies came from {MODEL}, fingerprint fp_loopback " in results["methods"]
+    assert f'By their own word the replies came from "{MODEL}", fingerprint "fp_loopback" ' in results["methods"]
     found = call("run", PLAN, "--stop", "again", cwd=swapped)
     assert (found.code, "has come to its end already" in found.err) == (2, True)
     assert call("run", PLAN, "--endpoint", "http://127.0.0.1:9/v1", cwd=swapped).code == 0, "nothing is left to run"
@@ -78,7 +78,7 @@ def test_a_new_plan_runs_whole_beside_the_old_one(swapped: Path) -> None:
         ok(call("run", "plans/second.yaml", "--endpoint", server.url, "--concurrency", "4", cwd=swapped))
         assert {request.json["model"] for request in server.requests} == {OTHER}
     results = published(swapped, "plans/second.yaml")
-    assert "paused" not in results["methods"] and f"came from {OTHER}, fingerprint" in results["methods"]
+    assert "paused" not in results["methods"] and f'came from "{OTHER}", fingerprint' in results["methods"]
     assert [event["reason"] for event in events(swapped, "paused")] == ["model_drift"], "the old study stays as it was"
 
 
@@ -99,8 +99,8 @@ def test_the_epoch_of_the_model_as_a_factor_asserts_each_slots_own_model(tmp_pat
         ok(call("run", PLAN, "--endpoint", server.url, "--concurrency", "8", cwd=study))
     assert {(one["slot"]["epoch"], one["model"]) for one in calls(study)} == {("first", MODEL), ("second", OTHER)}
     results = published(study, PLAN)
-    assert f"{MODEL}, fingerprint fp_loopback " in results["methods"]
-    assert f"{OTHER}, fingerprint fp_loopback " in results["methods"]
+    assert f'"{MODEL}", fingerprint "fp_loopback" ' in results["methods"]
+    assert f'"{OTHER}", fingerprint "fp_loopback" ' in results["methods"]
 
 
 def test_the_document_names_every_reason_for_a_pause_and_every_way_on() -> None:
