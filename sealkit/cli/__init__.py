@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -50,6 +51,9 @@ class _Lazy(click.Group):
             return None
         module = _MODULES.get(cmd_name, cmd_name)
         command: click.Command = importlib.import_module(f"sealkit.cli.{module}").command
+        if not gc.isenabled():  # as `__main__` leaves it: from here on garbage is looked for, in what comes after
+            gc.freeze()
+            gc.enable()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,7 +1,5 @@
 """Who acts, where, and with which model: the sections `world`, `models`, `factors` and `readings`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, ClassVar, Literal, TypeAlias

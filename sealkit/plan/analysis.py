@@ -1,7 +1,5 @@
 """What is measured and compared: `metrics`, `methods`, `multiplicity`, `effects` and `reported_only`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Literal, TypeAlias

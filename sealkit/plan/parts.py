@@ -11,7 +11,8 @@ Attempts(max=2, retry_on=('harness_error',))
  (('max',), 'found 0, due a whole number from 1 on', 'see `sealkit schema plan`')]
 
 Nothing is filled in: a key without a default must be there, another key may not. Why not pydantic: to import it and
-build these records takes ten times as long as to start Python, at every command (docs/decisions/0006).
+build these records takes ten times as long as to start Python, at every command (docs/decisions/0006). For the
+same reason no module of parts has `from __future__ import annotations`: to evaluate them all from text takes longer.
 """
 
 from __future__ import annotations

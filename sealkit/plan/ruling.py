@@ -1,7 +1,5 @@
 """What follows from the effects: the sections `hypotheses`, `claims`, `gates` and `rights`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 

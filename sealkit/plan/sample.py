@@ -1,7 +1,5 @@
 """How much is run and what becomes of what goes wrong: the section `sample`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias
 

@@ -8,8 +8,6 @@
 `lint` checks what no single field can: that names exist and that the sections fit each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

@@ -39,6 +39,7 @@ from ruamel.yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
+from ruamel.yaml.reader import Reader
 
 from sealkit.plan.problems import MOST, Flaw, KeyPath, Position, Positions, cut, malformed_error
 from sealkit.plan.scalars import Ambiguous, Range, Value, plain_value, unseen_character
@@ -64,7 +65,7 @@ def read_yaml(data: bytes, name: str) -> Document:
     builder = _Builder(name)
     text = _text(data, builder)
     try:
-        for event in YAML(typ="safe", pure=True).parse(io.StringIO(text, newline="")):
+        for event in _parser().parse(io.StringIO(text, newline="")):
             builder.take(event)
     except MarkedYAMLError as error:
         builder.refuse(_marked(error), _words(error), "see the YAML around this place")
@@ -73,6 +74,26 @@ def read_yaml(data: bytes, name: str) -> Document:
         builder.refuse(builder.last, f"not YAML ({error})".replace("\n", " "), "see the YAML around this place")
         builder.stop()
     return builder.document()
+
+
+class _Yaml(YAML):
+    """A reader of YAML that looks for no plug-ins: what is installed beside it decides nothing."""
+
+    def official_plug_ins(self) -> list[str]:
+        return []
+
+
+class _Reader(Reader):
+    """Does not search again for what `unseen_character` refuses: that pattern is slow to make."""
+
+    def check_printable(self, data: object) -> None:
+        pass
+
+
+def _parser() -> YAML:
+    yaml = _Yaml(typ="safe", pure=True)
+    yaml.Reader = _Reader
+    return yaml
 
 
 def _text(data: bytes, builder: _Builder) -> str:

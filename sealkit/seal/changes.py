@@ -103,18 +103,19 @@ def _moved_scenarios(before: Manifest, after: Manifest) -> int:
 
 # --- what the judge is made of -------------------------------------------------------------------
 
-# No step of these goes back: what is read may be made to be slow.
-_relative_import = re.compile(
-    rb"(?:^|[;:])[ \t]*+from[ \t]*+(\.++)[ \t]*+((?:(?!import\b)[\w.]++)?+)[ \t]*+import\b[ \t]*+(\(?)", re.MULTILINE
+# No step of these goes back: what is read may be made to be slow. They are compiled at their first use, not at every
+# start: most commands never read what a judge imports.
+_RELATIVE_IMPORT: Final = (
+    rb"(?m)(?:^|[;:])[ \t]*+from[ \t]*+(\.++)[ \t]*+((?:(?!import\b)[\w.]++)?+)[ \t]*+import\b[ \t]*+(\(?)"
 )
-_reaches_further = re.compile(
+_REACHES_FURTHER: Final = (
     rb"\b(importlib|__import__|__loader__|__spec__|pkgutil|runpy|globals)\b"
     # A regular expression reaches nothing; what another `compile` makes needs one of the others to be run.
     rb"|\b(exec|eval|open|read_text|read_bytes|(?<!\bre\.)compile)[ \t]*+\("
 )
 # Texts that a reader of the judge's module is handed, such as the prompt of a diagnosis.
-_prompt = re.compile(rb"""["'](prompts/[A-Za-z0-9._-]++)["']""")
-_word = re.compile(rb"\w++")
+_PROMPT: Final = rb"""["'](prompts/[A-Za-z0-9._-]++)["']"""
+_WORD: Final = rb"\w++"
 _MOST_SCANNED: Final = 1 << 20
 
 
@@ -146,7 +147,7 @@ def judge_files(spec: Spec, sources: Mapping[str, bytes]) -> frozenset[str]:
 
 
 def _with_prompts(folder: str, modules: Iterable[str], sources: Mapping[str, bytes]) -> frozenset[str]:
-    named = (match.decode() for path in modules for match in _prompt.findall(sources[path]))
+    named = (match.decode() for path in modules for match in re.findall(_PROMPT, sources[path]))
     return frozenset((*modules, *(f"{folder}/{name}" for name in named)))
 
 
@@ -158,10 +159,10 @@ def _imports(path: str, sources: Mapping[str, bytes]) -> list[str] | None:
     """The files that this one imports of its own folder; None if it could import others too."""
     # A statement may go on after a backslash.
     text = sources[path].replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
-    if _reaches_further.search(text):
+    if re.search(_REACHES_FURTHER, text):
         return None
     found, scanned = list[str](), 0
-    for match in _relative_import.finditer(text):
+    for match in re.finditer(_RELATIVE_IMPORT, text):
         base = path.rpartition("/")[0]
         for _ in range(len(match[1]) - 1):
             base = base.rpartition("/")[0]
@@ -183,7 +184,7 @@ def _names(text: bytes, start: int, *, in_brackets: bool) -> tuple[list[bytes], 
         line = text[end : text.find(b"\n", end) + 1 or len(text)]
         end += len(line)
         code = line.partition(b"#")[0]
-        names += _word.findall(code.partition(b")" if in_brackets else b";")[0])
+        names += re.findall(_WORD, code.partition(b")" if in_brackets else b";")[0])
         if not in_brackets or b")" in code:
             break
     return names, end - start
