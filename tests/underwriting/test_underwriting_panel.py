@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sealkit.infer.stats.special import wilson_limits
 from sealkit.wire.canon import decode_record
 from sealkit.wire.episode import Episode, Receipt
 from sealkit.wire.verdict import Accepted
@@ -43,12 +42,6 @@ def test_the_panel(office: Office, seed: int) -> None:
         "authority_violation": 1, "decision_error": 6, "evidence_gap": 7, "missed_world_change": 6,
         "stale_world_state": 6,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(("passes", "interval"), [(5, "56.6-100.0"), (2, "11.8-76.9"), (1, "3.6-62.4")])
-def test_its_intervals(passes: int, interval: str) -> None:
-    low, high = wilson_limits(passes, 5, 0.95)
-    assert f"{100 * low:.1f}-{100 * high:.1f}" == interval
 
 
 def test_policy_revision_under_stale_context(office: Office) -> None:
