@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sealkit.wire.records import Json
 from sealkit.world.sdk import Action, action
@@ -127,3 +129,26 @@ def test_the_reserves_of_a_wrong_answer(office: Office) -> None:
     assert early["passed"] == 1
     late = office.measured("document-addition", [*SAFE, submit("CONDITIONAL", "case@v2", "policy@v1", root=last)])
     assert broken(late) == ["recommendation_correct"]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["APPROVE", "case@v1", "policy@v1", "", "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=6,
+)
+FIELDS = st.sampled_from(["recommendation", "citations", "root", "rationale", "also"])
+
+
+@settings(max_examples=60)
+@given(args=st.dictionaries(FIELDS, ANYTHING))
+def test_whatever_is_submitted_each_measure_follows_from_the_criteria(office: Office, args: dict[str, Json]) -> None:
+    measures = office.measured("static-control", [CASE, action("recommendation.submit", **args)])
+    kept = sum(int(str(measures[name])) for name in CRITERIA)
+    assert measures["criteria"] == kept
+    assert float(str(measures["score"])) == pytest.approx(0.2 * kept)
+    assert measures["passed"] == int(kept == 5) == 0, "the right root is not among what is drawn"
+    pairs = zip(
+        CRITERIA[:4], ("decision_error", "stale_world_state", "evidence_gap", "missed_world_change"), strict=True
+    )
+    assert all(measures[criterion] != measures[label] for criterion, label in pairs)
+    assert measures["adapted"] == 1 and measures["authority_violation"] == 0

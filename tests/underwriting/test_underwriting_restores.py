@@ -1,11 +1,13 @@
 """A restore keeps history: a desk or a recorder that drops or repeats the occurrence across it is found out.
 
+So is a desk that goes on serving an old version, but not from data alone.
+
 Each lie is told by the part that would really tell it; all digests are then computed as in an honest episode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,13 +15,13 @@ from msgspec.structs import replace as changed
 
 from sealkit.wire.canon import digest_json
 from sealkit.wire.declared import Restore
-from sealkit.wire.episode import Action, AnyReceipt, Delta, Generation
+from sealkit.wire.episode import Action, AnyReceipt, Delta, Generation, Move, Trusted
 from sealkit.wire.verdict import Accepted, Rejected
 from sealkit.world.occurred import Restored
 from sealkit.world.sdk import Session
-from sealkit.world.witness import Recorder
+from sealkit.world.witness import Recorder, rerun
 from tests.underwriting.conftest import CALCULATE, CASE, INBOX, POLICY, submit
-from tests.verifiers.loading import witness
+from tests.verifiers.loading import replay, witness
 
 if TYPE_CHECKING:
     from .conftest import Office
@@ -138,3 +140,25 @@ def test_a_message_that_a_restore_loses_is_not_disclosed(office: Office) -> None
 
     verdict = witness(*office.walk(FAMILY, ACTS, recorder=Deaf))
     assert isinstance(verdict, Rejected) and verdict.origin == "disclosure"
+
+
+def test_an_old_version_that_is_served_again_is_the_share_of_replay(office: Office) -> None:
+    """What it says of v1 is true, and that v1 is no longer current is not in the record of a read."""
+    scenario = office.scenario("policy-revision")
+    first = office.world.session(scenario).act(POLICY)
+
+    def serving(session: Session) -> Session:
+        honest = session.act
+        session.act = lambda item: first if item == POLICY else honest(item)  # type: ignore[method-assign]
+        return session
+
+    trusted, line = office.walk(
+        "policy-revision", [CASE, POLICY, POLICY, submit()], session=serving(office.world.session(scenario))
+    )
+    assert witness(trusted, line) == Accepted()
+
+    def again(given: Trusted, moves: Sequence[Move], ended: str, why: str) -> bytes:
+        return rerun(office.world.session(scenario), given, moves, ended=ended, why=why)
+
+    verdict = replay(trusted, line, rerun=again)
+    assert isinstance(verdict, Rejected) and verdict.origin == "disclosure", verdict
