@@ -16,7 +16,7 @@ from sealkit.files import remedy_for
 from sealkit.wire.errors import SealkitError
 
 COMMANDS = {
-    "init": "make a study folder with the reference world, verifiers and plans",
+    "init": "make a study folder with the reference worlds, verifiers and plans",
     "check": "read a plan and say what will be concluded from which data",
     "power": "the chance of each verdict, if effects were as you suppose",
     "pilot": "run the plan's pilot slots: counted, journaled, never analysed",

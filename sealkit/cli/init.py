@@ -12,14 +12,17 @@ from sealkit.wire.errors import UsageError
 from sealkit.world.reference import reference_root
 
 EXAMPLE = "docs/example/ab-prompts"
-COPIED = ("worlds/house", "verifiers/witness", "verifiers/replay", "plans/dry-run.yaml", "plans/v1.yaml")
+COPIED = (
+    "worlds/house", "worlds/underwriting", "verifiers/witness", "verifiers/replay", "plans/dry-run.yaml",
+    "plans/underwriting-panel.yaml", "plans/v1.yaml",
+)  # fmt: skip
 
 
 @click.command("init")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--own-harness", is_flag=True, help="Instead an A/B of two prompts on a script, to be made your own.")
 def command(folder: Path, own_harness: bool) -> None:
-    """Make a study folder with the reference world, verifiers and plans, ready to be changed, sealed and run.
+    """Make a study folder with the reference worlds, verifiers and plans, ready to be changed, sealed and run.
 
     \b
     Example:
@@ -32,7 +35,7 @@ def command(folder: Path, own_harness: bool) -> None:
         click.echo(f"next: cd {folder} && sealkit check plans/ab-prompts.yaml")
         return
     make_study(folder)
-    click.echo(f"made {folder} with a world, two verifiers and two plans")
+    click.echo(f"made {folder} with two worlds, two verifiers and three plans")
     click.echo(f"next: cd {folder} && sealkit check plans/dry-run.yaml")
 
 

@@ -26,7 +26,8 @@ LOCK = "requirements.lock"
 SEALKIT = "sealkit"
 # What `pyproject.toml` lists; a test compares them. A checkout may not be installed, so it is kept here.
 DEPENDENCIES = (
-    "click", "httpx", "jinja2", "markupsafe", "msgspec", "numpy", "orjson", "rfc8785", "ruamel.yaml", "scipy",
+    "click", "httpx", "jinja2", "jsonschema", "markupsafe", "msgspec", "numpy", "orjson", "rfc8785",
+    "ruamel.yaml", "scipy",
 )  # fmt: skip
 _RESERVED = frozenset({"plans", "receipts", SEALKIT})
 

@@ -15,7 +15,7 @@ from sealkit.wire.digest import digest_bytes
 from sealkit.world.loader import load_world
 from tests.studies import ROOT
 
-WORLDS = {"house": ROOT, "toy": ROOT / "tests" / "toy", "ferry": ROOT / "docs" / "example"}
+WORLDS = {"house": ROOT, "underwriting": ROOT, "toy": ROOT / "tests" / "toy", "ferry": ROOT / "docs" / "example"}
 
 # Prints the digests of every trial scenario and episode; whatever could differ from day to day raises.
 CHILD = """
@@ -74,6 +74,7 @@ def test_another_process_elsewhere_gives_the_same_bytes(here: dict[str, list[lis
 def test_what_is_compared_is_every_family_seed_and_agent(here: dict[str, list[list[str]]]) -> None:
     assert {name: len(found) for name, found in here.items()} == {
         "house": 6 * 3 * 5,
+        "underwriting": 6 * 3 * 3,
         "toy": 3 * 3 * 2,
         "ferry": 2 * 3 * 2,
     }
