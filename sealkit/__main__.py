@@ -4,7 +4,6 @@ Nothing that is imported is ever given back, so no garbage is looked for until a
 a tenth of the time of `sealkit seal`.
 """
 
-import gc
 import sys
 
 from sealkit import __version__
@@ -15,6 +14,8 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"sealkit {__version__}")
         return
+    import gc
+
     gc.disable()
     from sealkit.cli import main as run_command
 
