@@ -6,9 +6,9 @@
     not_shown       anything else that was measured
     not_estimable   a need could not be estimated
     unmeasured      a need has no verdict yet
-    exploratory     an amendment after the first look, or after the last outcome, touched what the claim stands on
+    exploratory     an amendment after the first look, or when every outcome was there, touched what the claim stands on
     withheld        too many exclusions in an arm, a closed gate, a withdrawal, or an amendment that dropped the claim
-                    after the first look: what was asked then stays listed (`publish.asked`)
+                    when there could be outcomes: what was asked then stays listed (`publish.asked`)
 
 The first of these that applies, from the bottom up, is the status: what is withheld is not also called supported.
 """

@@ -8,6 +8,7 @@ from sealkit.plan.analysis import Difference
 from sealkit.plan.fields import RESAMPLING, form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.questions import questions
+from sealkit.plan.rights import lacking
 from sealkit.plan.sample import InterimLooks
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import STAGES, Basis, Stage, basis, slot_count
@@ -61,8 +62,14 @@ def describe(plan: Plan) -> PlanReport:
         truth=tuple(table for name in spec.hypotheses for table in _tables(spec, name)),
         measures=judge_measures(spec),
         later=parts_of_later_engines(plan),
-        warnings=thin_bootstraps(spec),
+        warnings=(*thin_bootstraps(spec), *_closed_gates(spec)),
     )
+
+
+def _closed_gates(spec: Spec) -> tuple[str, ...]:
+    """What keeps a gate of this plan closed whatever is run; of the eight, one rests on the plan alone."""
+    wanting = lacking(spec) if "rights_documented" in spec.gates else ()
+    return tuple(f"nothing will be published, gate rights_documented is closed: {one}" for one in wanting)
 
 
 def thin_bootstraps(spec: Spec) -> tuple[str, ...]:

@@ -245,10 +245,16 @@ def _study(study: Study, found: Review, course: Course, head: JournalHead, resul
         "results": results, "first_attempt": course.first_attempt, "first_look": course.first_look,
         "slots": sum(arm.slots for arm in found.arms.values()),
         "admitted": sum(arm.admitted for arm in found.arms.values()),
-        "rights": {"model_outputs": spec.rights.model_outputs, "humans": spec.rights.humans},
+        "rights": _rights(spec),
         "environment": f"Python {seal.closure.environment.python}, {seal.closure.environment.system} "
         f"{seal.closure.environment.machine}",
     }  # fmt: skip
+
+
+def _rights(spec: Spec) -> dict[str, Json]:
+    rights = spec.rights
+    outputs: Json = rights.model_outputs if isinstance(rights.model_outputs, str) else dict(rights.model_outputs)
+    return {"model_outputs": outputs, "humans": rights.humans, **({"data": rights.data} if rights.data else {})}
 
 
 def write_edition(edition: Edition, publications: Path) -> bool:

@@ -236,7 +236,7 @@ def amendment_tables(amendments: Sequence[Row]) -> tuple[Table, ...]:
 
 
 def differing_table(after: Row) -> Table | None:
-    """Verdicts that amendments could have turned: by the first episodes, or by the code pinned at the look."""
+    """Verdicts that amendments could have turned: by the first episodes, or by earlier ruling code."""
     rows = tuple(
         (str(row["source"]), named(row), words(str(row["verdict"])), words(str(row["other"])))
         for row in rows_of(after, "differing")
@@ -247,7 +247,7 @@ def differing_table(after: Row) -> Table | None:
 
 
 def earlier_table(after: Row) -> Table | None:
-    """Hypotheses as they were asked at the first look or later, before an amendment dropped or changed them."""
+    """Hypotheses as they were asked when there could be outcomes, before an amendment dropped or changed them."""
     rows = tuple(
         (named(row), str(row.get("says")), words(str(row["verdict"])),
          words(str(row["now"])) if row.get("now") else "not asked", f"amendment {row.get('amendment')}")
@@ -255,7 +255,7 @@ def earlier_table(after: Row) -> Table | None:
     )  # fmt: skip
     if not rows:
         return None
-    caption = "Asked at the first look or later, and dropped or changed by an amendment: ruled on as it was asked"
+    caption = "Asked once there could be outcomes, and dropped or changed by an amendment: ruled on as it was asked"
     return Table(caption, ("hypothesis", "says", "verdict", "as asked today", "changed by"), rows)
 
 

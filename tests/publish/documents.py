@@ -124,9 +124,9 @@ def synthetic() -> Any:
         "after_amendments": {
             "sensitivity": {"effects": copy.deepcopy(record["effects"][:1]), "verdicts": [
                 {"hypothesis": "E", "metric": None, "verdict": "supported", "why": ""}]},
-            "at_look": [{"hypothesis": "E", "metric": None, "verdict": "supported"}],
+            "other_code": [{"pin": DIGEST, "hypothesis": "E", "metric": None, "verdict": "supported"}],
             "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"},
-                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
+                          {"source": "code of pin 0123456789ab", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
             "earlier": [{"hypothesis": "E0", "metric": "success", "says": "plus does worse", "descriptive": False,
                          "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}]},
         "failures": [{"arm": "third", "ending": "harness_error", "tries": 10, "last": "no such file: ask.py"}],
