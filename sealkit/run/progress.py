@@ -153,7 +153,7 @@ class Standing:
         self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
         self.ended = bytearray(self.index.count)
         self.in_a_row.clear()
-        self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked)
+        self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked, closed=self.closed)
         if self.stage != "confirmatory":
             self.abandoned.clear()
             self.closed = False
