@@ -69,12 +69,12 @@ def command(
             _tell_completed(draft, as_json)
             return
         pin = None if dry_run else digest_bytes(encode_record(amendment) + b"\n")
+        if not dry_run:
+            draft.commit(amendment).close()  # first: whoever reads along may close the pipe
         if as_json:
             print_json(_document(draft, amendment, replayed, pin))
         else:
             _print(draft, amendment, replayed)
-        if not dry_run:
-            draft.commit(amendment).close()
     if not as_json:
         _print_next(plan, draft, amendment, pin)
 

@@ -16,7 +16,7 @@ exploratory stays so, also if another one puts it back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ from sealkit.infer.rows import effect_row
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
-from sealkit.publish.asked import claims_of_earlier, gates_amended, rows_of_earlier
+from sealkit.publish.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
 from sealkit.publish.late import Late
 from sealkit.publish.measuring import Asking, pins_since
 from sealkit.publish.other_code import Verdicts
@@ -96,11 +96,16 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         differing += _differing(f"code of pin {short(pin)}", analysis, ruled)
     today = _by_key(analysis)
     earlier = [(one.earlier, _verdicts_of(one)) for one in (measuring.earlier if measuring is not None else ())]
+    others = [
+        *((ruled, f"by the code of pin {short(pin)}") for pin, ruled in other_code.items()),
+        *((_of_asked(one, ruled), f"as asked before amendment {one.amendment}, {one.when}") for one, ruled in earlier),
+        (_by_key(sensitivity), _superseded(sealed)),
+    ]
     return Amended(
         spec=sealed.plan.spec,
         reservations=Reservations(
             withheld={name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
-            exploratory=_exploratory(sealed, analysis, found.late, _by_key(sensitivity), other_code),
+            exploratory=_exploratory(sealed, analysis, found.late, others),
         ),
         notes=_notes(sealed),
         rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
@@ -117,6 +122,10 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
 
 def _verdicts_of(asking: Asking) -> Verdicts:
     return _by_key(_again(asking.cells)) if isinstance(asking.cells, Cells) else asking.cells.verdicts()
+
+
+def _of_asked(one: Earlier, ruled: Verdicts) -> Verdicts:
+    return {key: verdict for key, verdict in ruled.items() if key[0] in one.hypotheses}
 
 
 def _again(cells: Cells) -> Sensitivity:
@@ -137,7 +146,7 @@ def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, 
 
 
 def _exploratory(
-    sealed: SealedPlan, analysis: Analysis, late: Late, first: Verdicts, other_code: Mapping[str, Verdicts]
+    sealed: SealedPlan, analysis: Analysis, late: Late, others: Iterable[tuple[Verdicts, str]]
 ) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for before, after in pairwise(sealed.pins):
@@ -146,15 +155,13 @@ def _exploratory(
         when = f"amendment {amendment.number}, {WHEN[amendment.phase]},"
         for name, moved in made_exploratory(before.plan, after.plan, amendment.phase).items():
             reasons.setdefault(name, f"{when} changed what it stands on: {', '.join(moved)}")
-    for pin, ruled in other_code.items():
-        for name, why in _unlike(sealed, analysis, ruled, f"by the code of pin {short(pin)}"):
-            reasons.setdefault(name, why)
     if late.played_on is not None:
         when = f"amendment {late.played_on}, after the first look,"
         for name in sealed.plan.spec.claims:
             reasons.setdefault(name, f"{when} changed what episodes run under, and more came after")
-    for name, why in _unlike(sealed, analysis, first, _superseded(sealed)):
-        reasons.setdefault(name, why)
+    for ruled, words in others:
+        for name, why in _unlike(sealed, analysis, ruled, words):
+            reasons.setdefault(name, why)
     return {name: why for name, why in reasons.items() if name in sealed.plan.spec.claims}
 
 

@@ -8,8 +8,9 @@ gates. It does not stand on what is only reported, nor on title, confounds, powe
 
 The rule (docs/decisions/0008):
 
-    protected      before the run had ended: claims stay, and say so; then, or after the first look: a claim that
-                   stands on something that changed, in either plan, is exploratory (`made_exploratory`)
+    protected      before the run had ended: claims stay, and say so, but from the first confirmatory attempt on what
+                   was asked is ruled on too, and where verdicts differ, exploratory; when it had ended, or after the
+                   first look: a claim that stands on something that changed, in either plan, is exploratory
     ruling code    from the first confirmatory attempt on: the code of every pin since then rules, and a claim on
                    whose verdicts they differ is exploratory
     harness        results are also reported for each pin under which episodes ran; after the first look, if slots
@@ -212,7 +213,8 @@ def _of_protected(before: Plan, after: Plan, changed: Changed, phase: Phase) -> 
     stay = made_to_say(before, after, phase)
     if stay:
         words = ", ".join(dict.fromkeys(stay.values()))
-        yield f"{sections} changed: claims stay confirmatory, and say so ({words}): {', '.join(stay)}"
+        unless = ", where the hypotheses as they were asked come to the same verdicts," if phase in TRIED else ""
+        yield f"{sections} changed: claims stay confirmatory{unless} and say so ({words}): {', '.join(stay)}"
     dropped = tuple(_dropped(before.spec, after.spec, phase))
     yield from dropped
     if not exploratory and not stay and not dropped:

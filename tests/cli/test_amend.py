@@ -258,11 +258,26 @@ def test_a_hypothesis_edited_between_the_first_episode_and_the_last_leaves_its_c
     change(smoked, PLAN, "tracker.x == 4", "tracker.x >= 3")
     out = amended(smoked, "the tracker may fail once").out
     assert "A-0001 of part, after_first_episode" in out
-    assert "hypotheses changed: claims stay confirmatory, and say so (as amended before the first look, after" in out
+    assert "hypotheses changed: claims stay confirmatory, where the hypotheses as they were asked come to the" in out
     run(smoked)
     found = ruled(smoked)
     assert found.claims == {"it-does": "supported", "it-tracks": "supported"} and not found.exploratory
     assert found.earlier == [("tracker", "supported", 1)]  # what was asked when there were outcomes stays listed
+
+
+def test_a_hypothesis_made_easier_between_the_first_episode_and_the_last_does_not_rescue_its_claim(smoked: Path) -> None:
+    change(smoked, *DEAF_TRACKER)  # before any episode: the tracker will fail under delayed updates
+    amended(smoked, "it heeds no messages")
+    run_some(smoked, 3)
+    change(smoked, PLAN, "tracker.x == 4", "tracker.x >= 2")
+    amended(smoked, "half is enough")
+    run(smoked)
+    found = ruled(smoked)
+    assert found.verdicts["tracker"] == "supported" and found.earlier == [("tracker", "contradicted", 2)]
+    assert found.exploratory == {
+        "it-tracks": "tracker is supported, and contradicted as asked before amendment 2, after the first confirmatory "
+        "attempt"
+    }
 
 
 def test_a_hypothesis_edited_when_every_outcome_was_there_makes_its_claim_exploratory(grid: Path) -> None:
