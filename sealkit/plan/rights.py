@@ -3,7 +3,7 @@
 Terms are words that name a licence and say where the thing comes from: `Apache-2.0, the weights from …`. The licence is
 an SPDX identifier (https://spdx.org/licenses), one of those below, or `LicenseRef-NAME` for terms that have none.
 
-    model_outputs    for all models, or by role where several models are asked; `none` if every arm is scripted
+    model_outputs    for all models, or by role where roles ask different ones; `none` if every arm is scripted
     humans           `none …` if nobody took part, else the terms
     data             of an external world, what its trees hold: `none …`, or the terms
 
@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sealkit.plan.actors import ExternalWorld, ModelByFactor, ScriptedArm
+from sealkit.plan.actors import ExternalWorld, Model, ModelByFactor, ScriptedArm
 from sealkit.plan.schema import Spec
 
 LICENCES: Final = frozenset((
@@ -42,9 +42,8 @@ def _lacking(spec: Spec) -> Iterator[str]:
     if isinstance(rights.model_outputs, str):
         scripted = all(isinstance(arm, ScriptedArm) for arm in spec.factors.arm.values()) and not spec.models
         yield from _terms("model_outputs", rights.model_outputs, may_be_none=scripted)
-        models = sorted(set(_models(spec)))
-        if len(models) > 1:
-            yield f"rights.model_outputs gives one text for {len(models)} models: give one for each role"
+        if len(set(map(_models, spec.models.values()))) > 1:
+            yield "rights.model_outputs gives one text for roles that ask different models: give one for each role"
     else:
         for role in spec.models:
             yield from _terms(f"model_outputs.{role}", rights.model_outputs.get(role), may_be_none=False)
@@ -55,9 +54,8 @@ def _lacking(spec: Spec) -> Iterator[str]:
         yield from _terms("data", rights.data, may_be_none=True)
 
 
-def _models(spec: Spec) -> Iterator[str]:
-    for role in spec.models.values():
-        yield from (one.id for one in (role.levels.values() if isinstance(role, ModelByFactor) else (role,)))
+def _models(role: Model | ModelByFactor) -> frozenset[str]:
+    return frozenset(one.id for one in (role.levels.values() if isinstance(role, ModelByFactor) else (role,)))
 
 
 def _terms(name: str, text: str | None, *, may_be_none: bool) -> Iterator[str]:

@@ -131,7 +131,7 @@ def test_each_of_several_models_needs_its_terms() -> None:
     several = plan_of("everything.yaml")
     assert lacking(several) == ()
     assert lacking(rights(several, model_outputs="MIT, by its authors")) == (
-        "rights.model_outputs gives one text for 3 models: give one for each role",
+        "rights.model_outputs gives one text for roles that ask different models: give one for each role",
     )
     (first, *_) = terms
     less = {name: text for name, text in terms.items() if name != first} | {"nobody": "MIT, by its authors"}
