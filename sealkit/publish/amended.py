@@ -24,19 +24,19 @@ from sealkit.infer.analysis import Analysis, pairs_read, ruled_on
 from sealkit.infer.cells import Cells
 from sealkit.infer.claims import ClaimRuling, Reservations
 from sealkit.infer.effects import Effects, effects_under
+from sealkit.infer.flow import arms_over
 from sealkit.infer.rows import effect_row
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
 from sealkit.publish.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
-from sealkit.publish.late import Late
 from sealkit.publish.measuring import Asking, pins_since
 from sealkit.publish.other_code import Verdicts
 from sealkit.publish.review import Review
 from sealkit.seal.changes import unchanged_words
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.foundations import made_exploratory, made_to_say, moved_under_claims
-from sealkit.seal.in_force import COMPLETE, LOOKED, WHEN
+from sealkit.seal.in_force import COMPLETE, LOOKED, TRIED, WHEN
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
@@ -105,7 +105,7 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         spec=sealed.plan.spec,
         reservations=Reservations(
             withheld={name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
-            exploratory=_exploratory(sealed, analysis, found.late, others),
+            exploratory=_exploratory(sealed, analysis, found, others),
         ),
         notes=_notes(sealed),
         rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
@@ -146,15 +146,22 @@ def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, 
 
 
 def _exploratory(
-    sealed: SealedPlan, analysis: Analysis, late: Late, others: Iterable[tuple[Verdicts, str]]
+    sealed: SealedPlan, analysis: Analysis, found: Review, others: Iterable[tuple[Verdicts, str]]
 ) -> dict[str, str]:
     reasons: dict[str, str] = {}
+    late, cells = found.late, found.cells
     for before, after in pairwise(sealed.pins):
         amendment = after.commitment
         assert isinstance(amendment, Amendment)
         when = f"amendment {amendment.number}, {WHEN[amendment.phase]},"
         for name, moved in made_exploratory(before.plan, after.plan, amendment.phase).items():
             reasons.setdefault(name, f"{when} changed what it stands on: {', '.join(moved)}")
+    for pinned in pins_since(sealed, TRIED):
+        cap = pinned.plan.spec.sample.exclusion_cap_per_arm
+        if cells is not None and (over := arms_over(cap, cells)):
+            what = f"more slots are without an outcome than the cap under pin {short(pinned.pin)} allowed"
+            for name in sealed.plan.spec.claims:
+                reasons.setdefault(name, f"{what}, in {', '.join(over)}")
     if late.played_on is not None:
         when = f"amendment {late.played_on}, after the first look,"
         for name in sealed.plan.spec.claims:

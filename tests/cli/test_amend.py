@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -278,6 +279,19 @@ def test_a_hypothesis_made_easier_between_the_first_episode_and_the_last_does_no
         "it-tracks": "tracker is supported, and contradicted as asked before amendment 2, after the first confirmatory "
         "attempt"
     }
+
+
+def test_a_cap_on_exclusions_that_was_raised_after_the_first_attempt_rescues_no_claim(smoked: Path) -> None:
+    run_some(smoked, 3)
+    change(smoked, PLAN, "exclusion_cap_per_arm: 0", "exclusion_cap_per_arm: 0.9")
+    amended(smoked, "some may be lost")
+    run(smoked, "--stop", "enough")
+    found = ruled(smoked)
+    assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
+    assert re.fullmatch(
+        r"more slots are without an outcome than the cap under pin \w{12} allowed, in oracle, tracker",
+        found.exploratory["it-does"],
+    )
 
 
 def test_a_hypothesis_edited_when_every_outcome_was_there_makes_its_claim_exploratory(grid: Path) -> None:
