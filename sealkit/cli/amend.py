@@ -180,7 +180,8 @@ def next_step(plan: Path, spec: Spec, amendment: Amendment) -> str:
         return to_run(plan, spec)
     if amendment.phase == "after_smoke":
         return to_run(plan, spec, "--smoke")
-    again = {"sample", "factors"} & set(amendment.changed.protected)
+    # What a run that was closed had left is open again where nobody has looked.
+    again = amendment.phase == "after_last_episode" or {"sample", "factors"} & set(amendment.changed.protected)
     analyse = to_type("analyse", plan)
     return f"{to_run(plan, spec)} && {analyse}" if again else analyse
 

@@ -6,7 +6,7 @@
     not_shown       anything else that was measured
     not_estimable   a need could not be estimated
     unmeasured      a need has no verdict yet
-    exploratory     an amendment after the first look, or when every outcome was there, touched what the claim stands on
+    exploratory     an amendment touched it, or what it stands on, when there were outcomes (docs/decisions/0008)
     withheld        too many exclusions in an arm, a closed gate, a withdrawal, or an amendment that dropped the claim
                     when there could be outcomes: what was asked then stays listed (`publish.asked`)
 

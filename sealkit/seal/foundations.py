@@ -9,8 +9,9 @@ gates. It does not stand on what is only reported, nor on title, confounds, powe
 The rule (docs/decisions/0008):
 
     protected      before the run had ended: claims stay, and say so, but from the first confirmatory attempt on what
-                   was asked is ruled on too, and where verdicts differ, exploratory; when it had ended, or after the
-                   first look: a claim that stands on something that changed, in either plan, is exploratory
+                   was asked is ruled on too, and where verdicts differ, exploratory, as is a claim that was itself
+                   added or changed; when it had ended, or after the first look: a claim that stands on something that
+                   changed, in either plan, is exploratory
     ruling code    from the first confirmatory attempt on: the code of every pin since then rules, and a claim on
                    whose verdicts they differ is exploratory
     harness        results are also reported for each pin under which episodes ran; after the first look, if slots
@@ -100,17 +101,19 @@ def moved_under_claims(before: Plan, after: Plan) -> dict[str, tuple[str, ...]]:
 
 def made_exploratory(before: Plan, after: Plan, phase: Phase) -> dict[str, tuple[str, ...]]:
     """The claims of today's plan that a protected change in this phase makes exploratory, and by what."""
-    moved = moved_under_claims(before, after) if phase in COMPLETE else {}
+    moved = moved_under_claims(before, after)
+    if phase not in COMPLETE:  # there a claim itself was made, or made anew, when there could be outcomes
+        moved = {name: what for name, what in moved.items() if phase in TRIED and _spell(("claims", name)) in what}
     return {name: what for name, what in moved.items() if name in after.spec.claims}
 
 
 def made_to_say(before: Plan, after: Plan, phase: Phase) -> dict[str, str]:
     """The claims that stay although what they stand on changed in this phase, and what they say of it."""
-    if phase in COMPLETE:
-        return {}
+    exploratory = made_exploratory(before, after, phase)
     tried = f", {WHEN[phase]}" if phase in TRIED else ""
     said = f"as amended before the first look{tried}"
-    return {name: said for name in moved_under_claims(before, after) if name in after.spec.claims}
+    stay = (name for name in moved_under_claims(before, after) if name in after.spec.claims)
+    return {name: said for name in stay if name not in exploratory}
 
 
 def _under(spec: Spec, hypothesis: str, asked: str | None) -> Iterator[Element]:

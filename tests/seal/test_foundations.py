@@ -191,6 +191,7 @@ def changed(**fields: object) -> Changed:
     return Changed(**{**nothing, **fields})  # type: ignore[arg-type]
 
 
+FRESH = b"{text: t, stratum: descriptive, needs: [{hypothesis: H2, verdict: [supported]}], does_not_show: u}"
 FILE = (FileChange("worlds/house/world.py", "a", "b"),)
 
 
@@ -210,6 +211,16 @@ def test_a_protected_change_leaves_claims_until_all_outcomes_are_there_and_says_
         unless = ", where the hypotheses as they were asked come to the same verdicts," if tried else ""
         assert words == f"hypotheses changed: claims stay confirmatory{unless} and say so ({said}): log-helps-diagnosis"
         assert (exploratory, says) == ({}, {DIAGNOSIS: said})
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_claim_that_was_itself_changed_when_there_could_be_outcomes_is_exploratory(phase: Phase) -> None:
+    after = edited(CHANGES["the text of a claim"][0])
+    due = {HELPS: (f"claims.{HELPS}",)} if phase in TRIED else {}
+    assert made_exploratory(plan(), after, phase) == due
+    assert set(made_to_say(plan(), after, phase)) == ({HELPS} if not due else set())
+    new = plan(V1.replace(b"claims:\n", b"claims:\n  fresh: " + FRESH + b"\n", 1))
+    assert set(made_exploratory(plan(), new, phase)) == ({"fresh"} if phase in TRIED else set())
 
 
 def test_extra_rows_after_the_look_leave_every_claim() -> None:
