@@ -31,7 +31,7 @@ HEARD = ("said", "unreadable")  # a reply came: it is never drawn again
 class OneReading:
     """One reading of one episode: tries that ended, those of them held against it, and how the last one ended.
 
-    `closed`: the run was closed without it, and somebody looked at outcomes.
+    `closed`: a run was closed without it, for good.
     """
 
     tried: Count = 0
@@ -126,8 +126,8 @@ class Reads:
         if one.made:
             raise _refuse(entry, f"{event.reading} at {event.level} of slot {event.slot} was made already")
         if one.closed:
-            what = f"{event.reading} at {event.level} of slot {event.slot} was left when the run was closed"
-            raise _refuse(entry, f"{what}, and outcomes were looked at")
+            what = f"{event.reading} at {event.level} of slot {event.slot} was left when the run was closed, for good"
+            raise _refuse(entry, what)
         if event.attempt != one.tried + 1:
             raise _refuse(entry, f"found try {event.attempt} at this reading, due {one.tried + 1}")
         if (event.ending == "said") != (event.said is not None) or (event.ending == "said") == bool(event.why):
@@ -152,12 +152,12 @@ class Reads:
     def amend(self, pinned: Pinned, has: Callable[[Slot], bool], *, looked: bool, closed: bool) -> None:
         """From here on the plan is this one; what it drops or has run again has no episode.
 
-        Readings that were given up are taken again, unless somebody has looked at outcomes. Then also those that a
-        `closed` run left stay untaken, as its slots do.
+        Readings that failed until they were given up are taken again, unless somebody has looked at outcomes. What else
+        a `closed` run left stays untaken, as its slots do.
         """
-        if looked and closed:
+        if closed:
             for shelved, taken, one in self.due():
-                one.closed = not one.made
+                one.closed = one.closed or (not one.made and (looked or not one.failed))
                 shelved.readings[taken.key] = one
         self._spec = pinned.plan.spec
         self._in_a_row.clear()

@@ -225,11 +225,10 @@ def test_five_failures_in_a_row_pause_the_run_and_give_up_no_reading(fresh: Path
     ok(verify(fresh, "--replay"))
 
 
-def test_readings_that_a_stop_left_are_not_taken_once_somebody_looked(fresh: Path) -> None:
+def test_readings_that_a_stop_left_are_never_taken(fresh: Path) -> None:
     with Loopback(POLICIES["graded"], lambda number, request: GONE if is_reading(request) else None) as server:
         assert run(fresh, server).code == 3
     ok(call("run", PLAN, "--stop", "enough", cwd=fresh))
-    ok(call("analyse", PLAN, cwd=fresh))
     change(fresh, PLAN, "title: ", "title: Once more, ")
     ok(call("amend", PLAN, "--reason", "the title was dull", cwd=fresh))
     with Loopback(POLICIES["graded"]) as server:
