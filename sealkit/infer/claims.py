@@ -16,7 +16,7 @@ The first of these that applies, from the bottom up, is the status: what is with
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sealkit.infer.verdicts import NOT_ESTIMABLE, Verdict
@@ -43,7 +43,7 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRuling:
-    """A claim, its status, the needs behind it, and why the status is not what they alone would give."""
+    """A claim, its status, the needs behind it, and why that is not what they alone would give, or what to note."""
 
     name: str
     claim: Claim
@@ -54,10 +54,14 @@ class ClaimRuling:
 
 @dataclass(frozen=True, slots=True)
 class Reservations:
-    """What holds claims back whatever the numbers say: reasons by claim name, `*` for all of them."""
+    """What holds claims back whatever the numbers say: reasons by claim name, `*` for all of them.
+
+    `notes` are of claims that stay: what is said of them all the same.
+    """
 
     withheld: Mapping[str, str]
     exploratory: Mapping[str, str]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_RESERVATIONS = Reservations(withheld={}, exploratory={})
@@ -82,7 +86,7 @@ def _rule(
         why = reasons.get(name, reasons.get("*"))
         if why is not None:
             return ClaimRuling(name, claim, "withheld" if status == "withheld" else "exploratory", needs, why)
-    return ClaimRuling(name, claim, _status(needs), needs, "")
+    return ClaimRuling(name, claim, _status(needs), needs, reservations.notes.get(name, ""))
 
 
 def _status(needs: Sequence[Met]) -> Status:

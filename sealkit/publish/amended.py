@@ -1,8 +1,7 @@
 """What amendments and withdrawals make of an analysis: which claims they hold back, and what is to be told of each.
 
     found = amended(study, review, analysis)
-    found.reservations          for `infer.claims.rule_claims`
-    found.notes                 what is to be said of claims that stay: "as amended before the first look"
+    found.reservations          for `infer.claims.rule_claims`; its notes say "as amended before the first look"
     found.rows                  one row an amendment, for the report
     found.sensitivity           effects and verdicts with the first episodes in the place of those that were run again
     found.other_code            by pin, the verdicts of ruling code that was pinned when there could be outcomes and has
@@ -58,7 +57,6 @@ class Amended:
 
     spec: Spec
     reservations: Reservations
-    notes: Mapping[str, str]
     rows: tuple[Mapping[str, Json], ...]
     sensitivity: Sensitivity | None
     other_code: Mapping[str, Verdicts]
@@ -106,8 +104,8 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         reservations=Reservations(
             withheld={name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
             exploratory=_exploratory(sealed, analysis, found, others),
+            notes=_notes(sealed),
         ),
-        notes=_notes(sealed),
         rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
         sensitivity=sensitivity,
         other_code=other_code,

@@ -14,7 +14,7 @@ import copy
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, cast
@@ -136,7 +136,7 @@ def _edition(
         "analysis": dict(analysis.record),
         "failures": failed,
         **_readings(found),
-        "claims": [_claim(spec, ruling, after.notes.get(ruling.name, "")) for ruling in claims],
+        "claims": [_claim(spec, ruling) for ruling in claims],
         "gates": [
             {"gate": gate.gate, "meaning": gate.meaning, "open": gate.open, "evidence": gate.evidence} for gate in gates
         ],
@@ -200,10 +200,10 @@ def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, .
     if isinstance(over, list) and over:
         what = "more slots are without an outcome than the plan's exclusion cap allows"
         held["*"] = f"{what}, in {', '.join(map(str, over))}"
-    return Reservations(withheld=held | dict(after.reservations.withheld), exploratory=after.reservations.exploratory)
+    return replace(after.reservations, withheld=held | dict(after.reservations.withheld))
 
 
-def _claim(spec: Spec, ruling: ClaimRuling, note: str) -> Json:
+def _claim(spec: Spec, ruling: ClaimRuling) -> Json:
     needs: list[Json] = [
         {
             "hypothesis": met.need.hypothesis,
@@ -215,7 +215,7 @@ def _claim(spec: Spec, ruling: ClaimRuling, note: str) -> Json:
     ]
     return {
         "name": ruling.name, "text": ruling.claim.text, "stratum": ruling.claim.stratum, "status": ruling.status,
-        "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why or note,
+        "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why,
         "evidence": spec.evidence,
     }  # fmt: skip
 

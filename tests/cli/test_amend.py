@@ -264,6 +264,9 @@ def test_a_hypothesis_edited_between_the_first_episode_and_the_last_leaves_its_c
     found = ruled(smoked)
     assert found.claims == {"it-does": "supported", "it-tracks": "supported"} and not found.exploratory
     assert found.earlier == [("tracker", "supported", 1)]  # what was asked when there were outcomes stays listed
+    note = "as amended before the first look, after the first confirmatory attempt (amendment 1)"
+    assert f"The tracker succeeded. ({note})" in ok(call("publish", PLAN, cwd=smoked)).out
+    assert f"    {note}" in ok(call("claims", PLAN, cwd=smoked)).out
 
 
 def test_a_hypothesis_made_easier_between_the_first_episode_and_the_last_does_not_rescue_its_claim(smoked: Path) -> None:
