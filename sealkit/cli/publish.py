@@ -11,6 +11,7 @@ from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, heading, json_option, plan_argument, print_json, print_table
 from sealkit.files import to_type
 from sealkit.infer.claims import ClaimRuling
+from sealkit.infer.gates import not_asked
 from sealkit.plan.slots import slot_count
 from sealkit.publish.edition import Edition, build_edition, write_edition
 from sealkit.seal.journal import exclusive
@@ -98,7 +99,10 @@ def print_edition(edition: Edition) -> None:
     heading("gates")
     print_table(
         ("gate", "", "evidence"),
-        [(gate.gate, "open" if gate.open else "CLOSED", gate.evidence) for gate in edition.gates],
+        [
+            *((gate.gate, "open" if gate.open else "CLOSED", gate.evidence) for gate in edition.gates),
+            *((gate, "not asked", "nothing was decided") for gate in not_asked(edition.gates)),
+        ],
     )
 
 

@@ -23,7 +23,7 @@ from typing import Final
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.rights import lacking
-from sealkit.plan.ruling import GATE_MEANINGS, Gate
+from sealkit.plan.ruling import GATE_MEANINGS, GATES, Gate
 from sealkit.plan.schema import Spec
 
 REPLAY: Final = "replay"
@@ -97,6 +97,11 @@ def _decide(gate: Gate, spec: Spec, evidence: Evidence, amended: str) -> GateRul
 def all_open(rulings: tuple[GateRuling, ...]) -> bool:
     """Whether something may be published: there are gates, and every one is open."""
     return bool(rulings) and all(ruling.open for ruling in rulings)
+
+
+def not_asked(rulings: tuple[GateRuling, ...]) -> tuple[Gate, ...]:
+    """The gates that nobody asked for: nothing was decided on them, and a reader is told so."""
+    return tuple(gate for gate in GATES if gate not in {ruling.gate for ruling in rulings})
 
 
 Decision = tuple[bool, str]

@@ -24,7 +24,8 @@ from sealkit.files import create_in_chunks, open_folder, read_in_chunks, sync_fo
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
-from sealkit.infer.gates import Evidence, GateRuling, all_open, decide_gates
+from sealkit.infer.gates import Evidence, GateRuling, all_open, decide_gates, not_asked
+from sealkit.plan.ruling import GATE_MEANINGS
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
@@ -140,6 +141,7 @@ def _edition(
         "gates": [
             {"gate": gate.gate, "meaning": gate.meaning, "open": gate.open, "evidence": gate.evidence} for gate in gates
         ],
+        "gates_not_asked": [{"gate": gate, "meaning": GATE_MEANINGS[gate]} for gate in not_asked(gates)],
         "amendments": [dict(row) for row in after.rows],
         "after_amendments": dict(after.record),
         "withdrawn": dict(found.withdrawn),

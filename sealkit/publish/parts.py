@@ -209,13 +209,17 @@ def overhead_table(overhead: Row) -> Table:
 # --- what the ruling stands on -------------------------------------------------------------------
 
 
-def gate_table(gates: Sequence[Row]) -> Table:
-    """Every gate of the plan, open or closed, with its evidence."""
+def gate_table(document: Row) -> Table:
+    """Every gate of the plan, open or closed, with its evidence; then those that the plan does not ask for."""
     rows = tuple(
         ("open" if gate["open"] else "CLOSED", words(str(gate["gate"])), str(gate["meaning"]), str(gate["evidence"]))
-        for gate in gates
+        for gate in rows_of(document, "gates")
     )
-    return Table("", ("", "gate", "decides that", "evidence"), rows)
+    silent = tuple(
+        ("not asked", words(str(gate["gate"])), str(gate["meaning"]), "the plan does not name it: nothing was decided")
+        for gate in rows_of(document, "gates_not_asked")
+    )
+    return Table("", ("", "gate", "decides that", "evidence"), (*rows, *silent))
 
 
 def amendment_tables(amendments: Sequence[Row]) -> tuple[Table, ...]:

@@ -118,6 +118,7 @@ def synthetic() -> Any:
     return {
         "type": EDITION, "edition": "small-0123456789ab", "plan": planned(_plan().spec), "analysis": record,
         "claims": [claim(one, stratum=strata.get(one, "confirmatory"), why=whys.get(one, "")) for one in STATUSES],
+        "gates_not_asked": [{"gate": "forks_isolated", "meaning": "what it decides"}],
         "gates": [{"gate": name, "meaning": "what it decides", "open": is_open, "evidence": why} for name, is_open, why in gates],
         "amendments": [amendment(1, after=False, reason="the parser dropped the last line of a reply"),
                        amendment(2, after=True, reason="hypothesis E had the wrong sign")],

@@ -282,6 +282,7 @@ def test_amendments_stand_on_their_side_of_the_first_look() -> None:
 def test_gates_are_open_or_closed_with_their_evidence() -> None:
     text = check_safe(page(synthetic())).sections["gates"]
     assert "CLOSED" in text and "the sealed source was not run again" in text
+    assert "forks isolated" in text and "the plan does not name it: nothing was decided" in text
 
 
 def test_many_effects_go_into_several_plots_and_none_is_left_out() -> None:
