@@ -157,7 +157,8 @@ def _claims_follow_map(spec: Spec, evidence: Evidence) -> Decision:
     if evidence.off_the_map is None:
         return False, "nobody compared the claims with what was pinned at the first look"
     if evidence.off_the_map:
-        return False, f"changed after the first look, and not marked exploratory: {'; '.join(evidence.off_the_map)}"
+        off = "; ".join(evidence.off_the_map)
+        return False, f"changed when all outcomes were there, and not marked exploratory: {off}"
     marked = len(evidence.exploratory)
     rest = f"{len(spec.claims) - marked} of {len(spec.claims)} claims stand on what was pinned before the first look"
     marks = f", {marked} are exploratory" if marked else ""
