@@ -69,12 +69,12 @@ def command(
             _tell_completed(draft, as_json)
             return
         pin = None if dry_run else digest_bytes(encode_record(amendment) + b"\n")
+        if not dry_run:
+            draft.commit(amendment).close()  # first: whoever reads along may close the pipe
         if as_json:
             print_json(_document(draft, amendment, replayed, pin))
         else:
             _print(draft, amendment, replayed)
-        if not dry_run:
-            draft.commit(amendment).close()
     if not as_json:
         _print_next(plan, draft, amendment, pin)
 
@@ -180,7 +180,8 @@ def next_step(plan: Path, spec: Spec, amendment: Amendment) -> str:
         return to_run(plan, spec)
     if amendment.phase == "after_smoke":
         return to_run(plan, spec, "--smoke")
-    again = {"sample", "factors"} & set(amendment.changed.protected)
+    # What a run that was closed had left is open again where nobody has looked.
+    again = amendment.phase == "after_last_episode" or {"sample", "factors"} & set(amendment.changed.protected)
     analyse = to_type("analyse", plan)
     return f"{to_run(plan, spec)} && {analyse}" if again else analyse
 

@@ -20,6 +20,7 @@ from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended
 from sealkit.publish.analyse import analyse_study, record_analysis
 from sealkit.publish.not_proved import not_proved
+from sealkit.publish.planned_parts import beware
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.records import Json
@@ -101,8 +102,9 @@ def print_amended(after: Amended) -> None:
         click.echo(f"     {escape(str(row['effect']))}")
     if after.sensitivity is not None and not after.differing:
         click.echo("  with the episodes that were superseded in their place: the same verdicts")
-    if after.at_look is not None and not after.differing:
-        click.echo("  by the code that was pinned at the first look: the same verdicts")
+    if after.other_code and not after.differing:
+        pins = ", ".join(map(short, after.other_code))
+        click.echo(f"  by the ruling code of pin {pins}, since the first attempt: the same verdicts")
     for row in after.differing:
         name = f"{row['hypothesis']} on {row['metric']}" if row["metric"] else str(row["hypothesis"])
         click.echo(f"  {name}: {row['verdict']}, but {row['other']} by the {row['source']}")
@@ -117,7 +119,7 @@ def print_amended(after: Amended) -> None:
 
 
 def caveats(analysis: Analysis) -> Iterator[str]:
-    """A line for every verdict that missing outcomes, the bootstrap's seed or the method could have turned."""
+    """A line for every verdict that lost outcomes, the seed or the method could have turned, and every note."""
     rows = analysis.record["verdicts"]
     assert isinstance(rows, list)
     for verdict, row in zip(analysis.verdicts, rows, strict=True):
@@ -129,6 +131,9 @@ def caveats(analysis: Analysis) -> Iterator[str]:
         robust = row["robustness"]
         if isinstance(robust, dict):
             yield from (f"{name}: {line}" for line in _other_ways(verdict, robust))
+    for (effect, metric), found in analysis.effects.items():
+        if not isinstance(found.estimate, NotEstimable):
+            yield from (beware(effect, metric, note) for note in found.estimate.notes)
 
 
 def _other_ways(verdict: Verdict, robust: dict[str, Json]) -> Iterator[str]:

@@ -36,8 +36,8 @@ def command(plan: Path, as_json: bool) -> None:
     the recorded analysis must come out, and the gates are decided; that is a look, and the journal says so.
 
     supported, contradicted, partly, not shown, not estimable: what the verdicts say. Unmeasured: there are none.
-    Exploratory: an amendment after the first look touched what the claim stands on. Withheld: a gate is closed, an arm
-    has too many exclusions, or the claim was withdrawn, or dropped by an amendment after the first look.
+    Exploratory: an amendment touched the claim, or what it stands on, when there were outcomes. Withheld: a gate is
+    closed, an arm has too many exclusions, or the claim was withdrawn, or dropped by such an amendment.
     """
     name, evidence, rulings, looked = _rulings(plan)
     if as_json:
@@ -72,7 +72,7 @@ def _rulings(plan: Path) -> tuple[str, str, Sequence[ClaimRuling], bool]:
 
 
 def _before(plan: Path) -> tuple[bool, tuple[ClaimRuling, ...]]:
-    """Whether there is an analysis, and the claims that an amendment after the first look dropped or reworded."""
+    """Whether there is an analysis, and the claims that were dropped or reworded when there could be outcomes."""
     if not beside(plan, "seal.json").exists():
         return False, ()
     sealed = open_seal(plan)

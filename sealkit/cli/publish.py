@@ -10,6 +10,8 @@ import click
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, heading, json_option, plan_argument, print_json, print_table
 from sealkit.files import to_type
+from sealkit.infer.claims import ClaimRuling
+from sealkit.infer.gates import not_asked
 from sealkit.plan.slots import slot_count
 from sealkit.publish.edition import Edition, build_edition, write_edition
 from sealkit.seal.journal import exclusive
@@ -92,13 +94,22 @@ def _record(study: Study, edition: Edition, *, written: bool) -> None:
 def print_edition(edition: Edition) -> None:
     """The claims and the gates."""
     heading("claims")
-    rows = [(claim.name, claim.claim.stratum, claim.status, claim.why or claim.claim.text) for claim in edition.claims]
+    rows = [(claim.name, claim.claim.stratum, claim.status, _says(claim)) for claim in edition.claims]
     print_table(("claim", "stratum", "status", "says"), rows)
     heading("gates")
     print_table(
         ("gate", "", "evidence"),
-        [(gate.gate, "open" if gate.open else "CLOSED", gate.evidence) for gate in edition.gates],
+        [
+            *((gate.gate, "open" if gate.open else "CLOSED", gate.evidence) for gate in edition.gates),
+            *((gate, "not asked", "nothing was decided") for gate in not_asked(edition.gates)),
+        ],
     )
+
+
+def _says(claim: ClaimRuling) -> str:
+    if claim.status in ("withheld", "exploratory"):
+        return claim.why
+    return f"{claim.claim.text} ({claim.why})" if claim.why else claim.claim.text
 
 
 def _document(edition: Edition, folder: Path, new: bool) -> Json:

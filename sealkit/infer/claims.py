@@ -6,9 +6,9 @@
     not_shown       anything else that was measured
     not_estimable   a need could not be estimated
     unmeasured      a need has no verdict yet
-    exploratory     an amendment after the first look, or after the last outcome, touched what the claim stands on
+    exploratory     an amendment touched it, or what it stands on, when there were outcomes (docs/decisions/0008)
     withheld        too many exclusions in an arm, a closed gate, a withdrawal, or an amendment that dropped the claim
-                    after the first look: what was asked then stays listed (`publish.asked`)
+                    when there could be outcomes: what was asked then stays listed (`publish.asked`)
 
 The first of these that applies, from the bottom up, is the status: what is withheld is not also called supported.
 """
@@ -16,7 +16,7 @@ The first of these that applies, from the bottom up, is the status: what is with
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sealkit.infer.verdicts import NOT_ESTIMABLE, Verdict
@@ -43,7 +43,7 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRuling:
-    """A claim, its status, the needs behind it, and why the status is not what they alone would give."""
+    """A claim, its status, the needs behind it, and why that is not what they alone would give, or what to note."""
 
     name: str
     claim: Claim
@@ -54,10 +54,14 @@ class ClaimRuling:
 
 @dataclass(frozen=True, slots=True)
 class Reservations:
-    """What holds claims back whatever the numbers say: reasons by claim name, `*` for all of them."""
+    """What holds claims back whatever the numbers say: reasons by claim name, `*` for all of them.
+
+    `notes` are of claims that stay: what is said of them all the same.
+    """
 
     withheld: Mapping[str, str]
     exploratory: Mapping[str, str]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_RESERVATIONS = Reservations(withheld={}, exploratory={})
@@ -82,7 +86,7 @@ def _rule(
         why = reasons.get(name, reasons.get("*"))
         if why is not None:
             return ClaimRuling(name, claim, "withheld" if status == "withheld" else "exploratory", needs, why)
-    return ClaimRuling(name, claim, _status(needs), needs, "")
+    return ClaimRuling(name, claim, _status(needs), needs, reservations.notes.get(name, ""))
 
 
 def _status(needs: Sequence[Met]) -> Status:

@@ -92,16 +92,21 @@ def _per_arm(cells: Cells, state: int) -> dict[str, int]:
 # --- exclusions
 
 
-def exclusions_record(spec: Spec, flow: Flow, cells: Cells) -> Json:
-    """The cap, the arms over it, and how unlike compared arms lost episodes (`excluded`) and outcomes (`without`).
+def arms_over(cap: Decimal, cells: Cells) -> tuple[str, ...]:
+    """The arms of which a larger share of slots than `cap` is without an outcome.
 
-    A slot without an outcome counts toward the cap whatever the reason: who gives up slots has left them out too. One
-    that the plan counts as a failure has its outcome.
+    A slot without an outcome counts whatever the reason: who gives up slots has left them out too. One that the plan
+    counts as a failure has its outcome.
     """
-    cap = Fraction(spec.sample.exclusion_cap_per_arm)
     outcomes, failures = _per_arm(cells, KNOWN), _per_arm(cells, FAILED)
-    lost = {arm: flow[arm].tally.slots - outcomes[arm] - failures[arm] for arm in flow}
-    over: list[Json] = [arm for arm in sorted(flow) if lost[arm] > cap * flow[arm].tally.slots]
+    slots = len(cells.state()) // len(outcomes)
+    return tuple(arm for arm in sorted(outcomes) if slots - outcomes[arm] - failures[arm] > Fraction(cap) * slots)
+
+
+def exclusions_record(spec: Spec, flow: Flow, cells: Cells) -> Json:
+    """The cap, the arms over it, and how unlike compared arms lost episodes (`excluded`) and outcomes (`without`)."""
+    outcomes = _per_arm(cells, KNOWN)
+    over: list[Json] = [*arms_over(spec.sample.exclusion_cap_per_arm, cells)]
     without = {arm: (flow[arm].tally.slots - outcomes[arm], flow[arm].tally.slots) for arm in flow}
     excluded = {arm: (flow[arm].not_admitted, flow[arm].tally.slots) for arm in flow}
     rows: list[Json] = [

@@ -5,12 +5,12 @@
     forks_isolated              the independent audit found every fork to change exactly its one thing
     denominators_reconcile      every slot has its one status, as was recorded, and every effect's n adds up from there
     false_rejection_acceptable  faithful parents were rejected no more often than the frozen rule allows
-    rights_documented           the plan says under what terms the outputs of models and humans are published
+    rights_documented           the plan names a licence and its source for outputs of models, humans and data
     claims_follow_map           every claim stands on what was pinned before the first look, or is marked exploratory
     files_verify                the files at hand verify, run again to the same bytes, and give the recorded results;
                                 records of an external world cannot be run again, and the gate says so
 
-A gate is decided only if the plan names it, or named it at the first look or later; what is published needs all of
+A gate is decided only if the plan names it, or named it when there could be outcomes; what is published needs all of
 these open. `NO_EVIDENCE` opens none of them but `rights_documented`, whose evidence is in the plan.
 """
 
@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from sealkit.infer.admit import ArmTally
-from sealkit.plan.actors import ScriptedArm
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
-from sealkit.plan.ruling import GATE_MEANINGS, Gate
+from sealkit.plan.rights import lacking
+from sealkit.plan.ruling import GATE_MEANINGS, GATES, Gate
 from sealkit.plan.schema import Spec
 
-UNSAID: Final = frozenset(("unknown", "undocumented", "n/a", "tbd", "?"))
 REPLAY: Final = "replay"
 
 
@@ -35,8 +34,8 @@ class Evidence:
     """What gates are decided on. A None says that there is no such evidence.
 
     Entry numbers are places in the journal. `irreconcilable` names counts of the analysis that do not add up,
-    `off_the_map` claims that stand on something an amendment after the first look changed without being `exploratory`.
-    `dropped` counts claims that are listed as they were asked before an amendment after the first look.
+    `off_the_map` claims that stand on something that changed when all outcomes were there, without being `exploratory`.
+    `dropped` counts claims that are listed as they were asked before an amendment, when there could be outcomes.
     `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one; `verifiers`
     says of every verifier that ruled whose it is, and `collected_before` names the arms whose logs were begun before
     the seal. `withheld` counts the episodes and the readings that cannot be run again because a body was taken out, and
@@ -84,7 +83,7 @@ class GateRuling:
 def decide_gates(spec: Spec, evidence: Evidence, amended: Mapping[Gate, str]) -> tuple[GateRuling, ...]:
     """The ruling on every gate that the plan names, in its order, and then on the other ones of `amended`.
 
-    `amended` has the gates that amendments after the first look brought or left out, each with a sentence that says so.
+    `amended` has the gates that amendments brought or left out when there could be outcomes, each with a sentence.
     """
     due = dict.fromkeys((*spec.gates, *amended))
     return tuple(_decide(gate, spec, evidence, amended.get(gate, "")) for gate in due)
@@ -98,6 +97,11 @@ def _decide(gate: Gate, spec: Spec, evidence: Evidence, amended: str) -> GateRul
 def all_open(rulings: tuple[GateRuling, ...]) -> bool:
     """Whether something may be published: there are gates, and every one is open."""
     return bool(rulings) and all(ruling.open for ruling in rulings)
+
+
+def not_asked(rulings: tuple[GateRuling, ...]) -> tuple[Gate, ...]:
+    """The gates that nobody asked for: nothing was decided on them, and a reader is told so."""
+    return tuple(gate for gate in GATES if gate not in {ruling.gate for ruling in rulings})
 
 
 Decision = tuple[bool, str]
@@ -141,25 +145,25 @@ def _denominators_reconcile(spec: Spec, evidence: Evidence) -> Decision:
 
 
 def _rights_documented(spec: Spec, evidence: Evidence) -> Decision:
-    models, humans = (words.strip().rstrip(".").lower() for words in (spec.rights.model_outputs, spec.rights.humans))
-    uses_models = any(not isinstance(arm, ScriptedArm) for arm in spec.factors.arm.values())
-    if models in UNSAID or (uses_models and models == "none"):
-        arms = "arms use models, and " if uses_models else ""
-        return False, f"{arms}rights.model_outputs says {spec.rights.model_outputs!r}"
-    if humans in UNSAID:
-        return False, f"rights.humans says {spec.rights.humans!r}"
-    return True, f"model outputs: {spec.rights.model_outputs}; humans: {spec.rights.humans}"
+    if wanting := lacking(spec):
+        return False, "; ".join(wanting)
+    outputs = spec.rights.model_outputs
+    said = outputs if isinstance(outputs, str) else ", ".join(f"{role}: {text}" for role, text in outputs.items())
+    data = f"; data: {spec.rights.data}" if spec.rights.data else ""
+    return True, f"declared, not checked: model outputs: {said}; humans: {spec.rights.humans}{data}"
 
 
 def _claims_follow_map(spec: Spec, evidence: Evidence) -> Decision:
     if evidence.off_the_map is None:
         return False, "nobody compared the claims with what was pinned at the first look"
     if evidence.off_the_map:
-        return False, f"changed after the first look, and not marked exploratory: {'; '.join(evidence.off_the_map)}"
+        off = "; ".join(evidence.off_the_map)
+        return False, f"changed when all outcomes were there, and not marked exploratory: {off}"
     marked = len(evidence.exploratory)
     rest = f"{len(spec.claims) - marked} of {len(spec.claims)} claims stand on what was pinned before the first look"
     marks = f", {marked} are exploratory" if marked else ""
-    dropped = f"; {evidence.dropped} more, dropped or reworded after the look, stay listed" if evidence.dropped else ""
+    late = "dropped or reworded after the first attempt, stay listed"
+    dropped = f"; {evidence.dropped} more, {late}" if evidence.dropped else ""
     return True, f"{rest}{marks}{dropped}"
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sealkit.plan.analysis import Difference
 from sealkit.plan.fields import RESAMPLING, form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.questions import questions
-from sealkit.plan.sample import InterimLooks
+from sealkit.plan.rights import lacking
+from sealkit.plan.sample import WITHOUT_EPISODE, InterimLooks
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import STAGES, Basis, Stage, basis, slot_count
 from sealkit.plan.truth import TooMany, TruthTable, truth_table
@@ -61,8 +63,28 @@ def describe(plan: Plan) -> PlanReport:
         truth=tuple(table for name in spec.hypotheses for table in _tables(spec, name)),
         measures=judge_measures(spec),
         later=parts_of_later_engines(plan),
-        warnings=thin_bootstraps(spec),
+        warnings=(*thin_bootstraps(spec), *_unfilled_units(spec), *_closed_gates(spec)),
     )
+
+
+def _unfilled_units(spec: Spec) -> Iterator[str]:
+    """A sentence for each metric with units, where the plan counts a slot without an episode as one that failed."""
+    sample = spec.sample
+    keys = [f"endings.{name}" for name in WITHOUT_EPISODE if getattr(sample.endings, name) == "failure"]
+    keys += ["missing"] if sample.missing != "complete_pairs" else []
+    for name, metric in spec.metrics.items():
+        unit = getattr(metric, "unit", None)
+        if keys and unit is not None:
+            yield (
+                f"sample.{keys[0]} cannot hold for {name}: its units ({unit}) are shown by episodes alone, so a slot "
+                "without one is left out of it"
+            )
+
+
+def _closed_gates(spec: Spec) -> tuple[str, ...]:
+    """What keeps a gate of this plan closed whatever is run; of the eight, one rests on the plan alone."""
+    wanting = lacking(spec) if "rights_documented" in spec.gates else ()
+    return tuple(f"nothing will be published, gate rights_documented is closed: {one}" for one in wanting)
 
 
 def thin_bootstraps(spec: Spec) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ GATE_MEANINGS: Final[Mapping[Gate, str]] = {
 }
 
 
+_ByRole = Annotated[Mapping[Word, Text], Limits(1)]
 _ByEffect = Annotated[Mapping[Word, Word], Limits(1)]
 MetricChoice: TypeAlias = Annotated[str | Mapping[str, str], ByShape(_ByEffect, word=Word)]
 
@@ -84,10 +85,14 @@ def needs_of(claim: Claim) -> tuple[Need, ...]:
 
 
 class Rights(Part):
-    """Under what terms model outputs and human contributions are published."""
+    """Under what terms model outputs and human contributions are published, and the data of an external world.
 
-    model_outputs: Text
+    `sealkit.plan.rights` says what the gate rights_documented needs of them.
+    """
+
+    model_outputs: Annotated[str | Mapping[str, str], ByShape(_ByRole, word=Text)]
     humans: Text
+    data: Text | None = None
 
 
 Gates = Annotated[tuple[Gate, ...], Limits(1, "the gate")]

@@ -1,21 +1,21 @@
 """What amendments and withdrawals make of an analysis: which claims they hold back, and what is to be told of each.
 
     found = amended(study, review, analysis)
-    found.reservations          for `infer.claims.rule_claims`
-    found.notes                 what is to be said of claims that stay: "as amended before the first look"
+    found.reservations          for `infer.claims.rule_claims`; its notes say "as amended before the first look"
     found.rows                  one row an amendment, for the report
     found.sensitivity           effects and verdicts with the first episodes in the place of those that were run again
-    found.at_look               the verdicts by the code that was pinned at the first look, where it has changed since
-    found.earlier               what was asked at the look or later and is not asked any more: verdicts, withheld claims
-    found.gates                 the gates that amendments after the look brought or left out
+    found.other_code            by pin, the verdicts of ruling code that was pinned when there could be outcomes and has
+                                changed since
+    found.earlier               what was asked then or later and is not asked any more: verdicts, withheld claims
+    found.gates                 the gates that amendments brought or left out then or later
 
-The rule is that of docs/decisions/0008. What an amendment touched after the first look stays exploratory, also if
-another one puts it back.
+The rule is that of docs/decisions/0008, decided where its words are made (`seal.foundations`). What an amendment made
+exploratory stays so, also if another one puts it back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,19 +23,19 @@ from sealkit.infer.analysis import Analysis, pairs_read, ruled_on
 from sealkit.infer.cells import Cells
 from sealkit.infer.claims import ClaimRuling, Reservations
 from sealkit.infer.effects import Effects, effects_under
+from sealkit.infer.flow import arms_over
 from sealkit.infer.rows import effect_row
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
-from sealkit.publish.asked import claims_of_earlier, gates_amended, rows_of_earlier
-from sealkit.publish.late import Late
-from sealkit.publish.measuring import Asking, pin_at_look, ruling_changed_since_look
+from sealkit.publish.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
+from sealkit.publish.measuring import Asking, pins_since
+from sealkit.publish.other_code import Verdicts
 from sealkit.publish.review import Review
-from sealkit.publish.ruling_at_look import Verdicts
 from sealkit.seal.changes import unchanged_words
 from sealkit.seal.commitment import Amendment
-from sealkit.seal.foundations import moved_under_claims
-from sealkit.seal.in_force import LOOKED
+from sealkit.seal.foundations import made_exploratory, made_to_say, moved_under_claims
+from sealkit.seal.in_force import COMPLETE, LOOKED, TRIED, WHEN
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
@@ -57,11 +57,10 @@ class Amended:
 
     spec: Spec
     reservations: Reservations
-    notes: Mapping[str, str]
     rows: tuple[Mapping[str, Json], ...]
     sensitivity: Sensitivity | None
-    at_look: Verdicts | None
-    differing: tuple[Mapping[str, Json], ...]  # verdicts that are others in `sensitivity` or `at_look`
+    other_code: Mapping[str, Verdicts]
+    differing: tuple[Mapping[str, Json], ...]  # verdicts that are others in `sensitivity` or `other_code`
     earlier: tuple[Mapping[str, Json], ...]
     earlier_claims: tuple[ClaimRuling, ...]
     gates: Mapping[Gate, str]
@@ -72,9 +71,10 @@ class Amended:
         rows: list[Json] = [dict(row) for row in self.differing]
         return {
             "sensitivity": None if self.sensitivity is None else _sensitivity_row(self.spec, self.sensitivity),
-            "at_look": None if self.at_look is None else [
-                {"hypothesis": name, "metric": metric, "verdict": self.at_look[name, metric]}
-                for name, metric in sorted(self.at_look, key=lambda key: (key[0], key[1] or ""))
+            "other_code": [
+                {"pin": pin, "hypothesis": name, "metric": metric, "verdict": ruled[name, metric]}
+                for pin, ruled in self.other_code.items()
+                for name, metric in sorted(ruled, key=lambda key: (key[0], key[1] or ""))
             ],
             "differing": rows,
             "earlier": [dict(row) for row in self.earlier],
@@ -84,27 +84,31 @@ class Amended:
 def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
     """What the amendments of a study, whose episodes the review measured, make of its analysis."""
     sealed, measuring = study.sealed, found.measuring
-    sensitivity = at_look = None
+    sensitivity = None
     if measuring is not None and measuring.first_cells is not None:
         sensitivity = _again(measuring.first_cells)
-    if measuring is not None and measuring.far_cells is not None:
-        at_look = measuring.far_cells.verdicts()
-    differing = [
-        *_differing("first episodes", analysis, _by_key(sensitivity)),
-        *_differing("code at the look", analysis, at_look),
-    ]
+    beside = measuring.beside if measuring is not None else ()
+    other_code = {one.pinned.pin: one.cells.verdicts() for one in beside}
+    differing = [*_differing("first episodes", analysis, _by_key(sensitivity))]
+    for pin, ruled in other_code.items():
+        differing += _differing(f"code of pin {short(pin)}", analysis, ruled)
     today = _by_key(analysis)
     earlier = [(one.earlier, _verdicts_of(one)) for one in (measuring.earlier if measuring is not None else ())]
+    others = [
+        *((ruled, f"by the code of pin {short(pin)}") for pin, ruled in other_code.items()),
+        *((_of_asked(one, ruled), f"as asked before amendment {one.amendment}, {one.when}") for one, ruled in earlier),
+        (_by_key(sensitivity), _superseded(sealed)),
+    ]
     return Amended(
         spec=sealed.plan.spec,
         reservations=Reservations(
             withheld={name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
-            exploratory=_exploratory(sealed, analysis, found.late, _by_key(sensitivity), at_look),
+            exploratory=_exploratory(sealed, analysis, found, others),
+            notes=_notes(sealed),
         ),
-        notes=_notes(sealed, found.late),
         rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
         sensitivity=sensitivity,
-        at_look=at_look,
+        other_code=other_code,
         differing=tuple(differing),
         earlier=tuple(row for one, ruled in earlier for row in rows_of_earlier(one, ruled, today)),
         earlier_claims=tuple(
@@ -118,6 +122,10 @@ def _verdicts_of(asking: Asking) -> Verdicts:
     return _by_key(_again(asking.cells)) if isinstance(asking.cells, Cells) else asking.cells.verdicts()
 
 
+def _of_asked(one: Earlier, ruled: Verdicts) -> Verdicts:
+    return {key: verdict for key, verdict in ruled.items() if key[0] in one.hypotheses}
+
+
 def _again(cells: Cells) -> Sensitivity:
     spec = cells.spec
     effects = effects_under(cells, pairs_read(spec), spec.sample.missing)
@@ -125,11 +133,9 @@ def _again(cells: Cells) -> Sensitivity:
 
 
 def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, ...]:
-    """Each claim that is not exploratory, and what it stands on that is not as it was pinned at the first look."""
-    then = pin_at_look(sealed)
-    if then is None:
-        return ()
-    moved = moved_under_claims(then.plan, sealed.plan)
+    """Each claim that is not exploratory, and what it stands on that changed when all outcomes were there."""
+    since = pins_since(sealed, COMPLETE)
+    moved = moved_under_claims(since[0].plan, sealed.plan) if since else {}
     unmarked = [name for name in moved if name in sealed.plan.spec.claims and name not in exploratory]
     return tuple(f"{name} ({', '.join(moved[name])})" for name in unmarked)
 
@@ -138,48 +144,40 @@ def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, 
 
 
 def _exploratory(
-    sealed: SealedPlan, analysis: Analysis, late: Late, first: Verdicts | None, at_look: Verdicts | None
+    sealed: SealedPlan, analysis: Analysis, found: Review, others: Iterable[tuple[Verdicts, str]]
 ) -> dict[str, str]:
     reasons: dict[str, str] = {}
+    late, cells = found.late, found.cells
     for before, after in pairwise(sealed.pins):
         amendment = after.commitment
-        when = _too_late(amendment, late) if isinstance(amendment, Amendment) else None
-        if when is not None:
-            for name, moved in moved_under_claims(before.plan, after.plan).items():
-                reasons.setdefault(name, f"{when}, changed what it stands on: {', '.join(moved)}")
-    then = ruling_changed_since_look(sealed)
-    if at_look is not None and then is not None:
-        words = f"by the code pinned at the first look ({short(then.pin)})"
-        for name, why in _unlike(sealed, analysis, at_look, words):
-            reasons.setdefault(name, why)
+        assert isinstance(amendment, Amendment)
+        when = f"amendment {amendment.number}, {WHEN[amendment.phase]},"
+        for name, moved in made_exploratory(before.plan, after.plan, amendment.phase).items():
+            reasons.setdefault(name, f"{when} changed what it stands on: {', '.join(moved)}")
+    for pinned in pins_since(sealed, TRIED):
+        cap = pinned.plan.spec.sample.exclusion_cap_per_arm
+        if cells is not None and (over := arms_over(cap, cells)):
+            what = f"more slots are without an outcome than the cap under pin {short(pinned.pin)} allowed"
+            for name in sealed.plan.spec.claims:
+                reasons.setdefault(name, f"{what}, in {', '.join(over)}")
     if late.played_on is not None:
         when = f"amendment {late.played_on}, after the first look,"
         for name in sealed.plan.spec.claims:
             reasons.setdefault(name, f"{when} changed what episodes run under, and more came after")
-    if first is not None:
-        for name, why in _unlike(sealed, analysis, first, _superseded(sealed)):
+    for ruled, words in others:
+        for name, why in _unlike(sealed, analysis, ruled, words):
             reasons.setdefault(name, why)
     return {name: why for name, why in reasons.items() if name in sealed.plan.spec.claims}
 
 
-def _too_late(amendment: Amendment, late: Late) -> str | None:
-    """Which amendment, and what makes it too late for claims on what it changes; None if it was in time."""
-    if amendment.phase in LOOKED:
-        return f"amendment {amendment.number}, after the first look"
-    if amendment.number in late.full:
-        return f"amendment {amendment.number}, when the run had ended or every slot had its outcome"
-    return None
-
-
-def _notes(sealed: SealedPlan, late: Late) -> dict[str, str]:
-    """For each claim that stands on something that was changed before the first look: that it was."""
+def _notes(sealed: SealedPlan) -> dict[str, str]:
+    """For each claim that stays although something that it stands on was changed: that it was."""
     notes: dict[str, str] = {}
     for before, after in pairwise(sealed.pins):
         amendment = after.commitment
-        if isinstance(amendment, Amendment) and _too_late(amendment, late) is None:
-            tried = ", after the first confirmatory attempt" if amendment.phase == "after_first_episode" else ""
-            for name in moved_under_claims(before.plan, after.plan):
-                notes[name] = f"as amended before the first look{tried} (amendment {amendment.number})"
+        assert isinstance(amendment, Amendment)
+        for name, said in made_to_say(before.plan, after.plan, amendment.phase).items():
+            notes[name] = f"{said} (amendment {amendment.number})"
     return {name: note for name, note in notes.items() if name in sealed.plan.spec.claims}
 
 

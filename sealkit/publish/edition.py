@@ -14,7 +14,7 @@ import copy
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, cast
@@ -24,7 +24,8 @@ from sealkit.files import create_in_chunks, open_folder, read_in_chunks, sync_fo
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling, Reservations, rule_claims
 from sealkit.infer.denominators import irreconcilable
-from sealkit.infer.gates import Evidence, GateRuling, all_open, decide_gates
+from sealkit.infer.gates import Evidence, GateRuling, all_open, decide_gates, not_asked
+from sealkit.plan.ruling import GATE_MEANINGS
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
@@ -136,10 +137,11 @@ def _edition(
         "analysis": dict(analysis.record),
         "failures": failed,
         **_readings(found),
-        "claims": [_claim(spec, ruling, after.notes.get(ruling.name, "")) for ruling in claims],
+        "claims": [_claim(spec, ruling) for ruling in claims],
         "gates": [
             {"gate": gate.gate, "meaning": gate.meaning, "open": gate.open, "evidence": gate.evidence} for gate in gates
         ],
+        "gates_not_asked": [{"gate": gate, "meaning": GATE_MEANINGS[gate]} for gate in not_asked(gates)],
         "amendments": [dict(row) for row in after.rows],
         "after_amendments": dict(after.record),
         "withdrawn": dict(found.withdrawn),
@@ -200,10 +202,10 @@ def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, .
     if isinstance(over, list) and over:
         what = "more slots are without an outcome than the plan's exclusion cap allows"
         held["*"] = f"{what}, in {', '.join(map(str, over))}"
-    return Reservations(withheld=held | dict(after.reservations.withheld), exploratory=after.reservations.exploratory)
+    return replace(after.reservations, withheld=held | dict(after.reservations.withheld))
 
 
-def _claim(spec: Spec, ruling: ClaimRuling, note: str) -> Json:
+def _claim(spec: Spec, ruling: ClaimRuling) -> Json:
     needs: list[Json] = [
         {
             "hypothesis": met.need.hypothesis,
@@ -215,7 +217,7 @@ def _claim(spec: Spec, ruling: ClaimRuling, note: str) -> Json:
     ]
     return {
         "name": ruling.name, "text": ruling.claim.text, "stratum": ruling.claim.stratum, "status": ruling.status,
-        "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why or note,
+        "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why,
         "evidence": spec.evidence,
     }  # fmt: skip
 
@@ -245,10 +247,16 @@ def _study(study: Study, found: Review, course: Course, head: JournalHead, resul
         "results": results, "first_attempt": course.first_attempt, "first_look": course.first_look,
         "slots": sum(arm.slots for arm in found.arms.values()),
         "admitted": sum(arm.admitted for arm in found.arms.values()),
-        "rights": {"model_outputs": spec.rights.model_outputs, "humans": spec.rights.humans},
+        "rights": _rights(spec),
         "environment": f"Python {seal.closure.environment.python}, {seal.closure.environment.system} "
         f"{seal.closure.environment.machine}",
     }  # fmt: skip
+
+
+def _rights(spec: Spec) -> dict[str, Json]:
+    rights = spec.rights
+    outputs: Json = rights.model_outputs if isinstance(rights.model_outputs, str) else dict(rights.model_outputs)
+    return {"model_outputs": outputs, "humans": rights.humans, **({"data": rights.data} if rights.data else {})}
 
 
 def write_edition(edition: Edition, publications: Path) -> bool:

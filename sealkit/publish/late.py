@@ -1,13 +1,8 @@
-"""What came late in a journal: amendments that were made when every outcome was there, and episodes that were first
-run under a harness that was changed after the first look.
+"""Whether the rest of a sample was played under something else, once somebody had looked.
 
     late = Late(standing)
     late.follow(entry)          # for every entry, in order, before the standing follows it
-    late.full                   # numbers of amendments: the confirmatory run had ended, or each slot had its outcome
     late.played_on              # the first amendment after the look under which slots had their first episode, or None
-
-A look that is recorded is one that somebody made through sealkit. Receipts are files: whoever holds every outcome may
-have looked. So what an amendment changes then is held against claims as if it came after the look.
 """
 
 from __future__ import annotations
@@ -15,26 +10,22 @@ from __future__ import annotations
 from sealkit.run.progress import SlotIndex, Standing
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.in_force import LOOKED
-from sealkit.wire.chain import Amended, Closed, Entry, EpisodeKept
+from sealkit.wire.chain import Amended, Entry, EpisodeKept
 
 
 class Late:
     """Follows a journal beside the standing of its confirmatory stage."""
 
     def __init__(self, stage: Standing) -> None:
-        self.full: set[int] = set()
         self.played_on: int | None = None
         self._stage = stage
-        self._ended = False  # the stage was closed once, or every slot had its outcome
         self._changed: int | None = None  # the first amendment after the look that changed what episodes run under
         self._before: list[tuple[SlotIndex, bytes]] = []  # at each amendment: which slots had their episode
 
     def follow(self, entry: Entry) -> None:
         """Take one more entry into account, which the standing has not followed yet."""
         event = entry.event
-        if isinstance(event, Closed):
-            self._ended = self._ended or event.stage == "confirmatory"
-        elif isinstance(event, Amended):
+        if isinstance(event, Amended):
             self._amend(event)
         elif isinstance(event, EpisodeKept) and event.stage == "confirmatory":
             self._keep(event)
@@ -45,10 +36,7 @@ class Late:
 
     def _amend(self, event: Amended) -> None:
         stage = self._stage
-        self._ended = self._ended or not stage.untried()
         self._before.append((stage.index, bytes(stage.kept)))
-        if self._ended:
-            self.full.add(event.number)
         if self._changed is not None or event.phase not in LOOKED or not 0 < event.number <= len(stage.amendments):
             return
         amendment = stage.amendments[event.number - 1].commitment

@@ -14,7 +14,9 @@ from sealkit.publish.plain import plain, words
 _MARKS = frozenset("\\`*_[]<>|#&~$")
 _link = re.compile(r"(?i)(?<=\w):(?=/)|(?<=www)\.")  # what a reader's program would make a link of
 # What GitHub looks for after all escapes are gone: addresses and mentions, issues, names of pictures.
-_seen_late = re.compile(r"@(?=\S)|\\#(?=[0-9])|:(?!sha256:)(?=(?:[a-z0-9_+\\-]*[a-z][a-z0-9_+\\-]*|[+-]1|100|1234):)")
+_seen_late = re.compile(
+    r"@(?=\S)|\\#(?=[0-9])|:(?!sha256:)(?=(?:[a-z0-9_+\\-]*[a-z][a-z0-9_+\\-]*|[+-]1|100|1234)\\?:)"
+)
 _APART = "<!-- -->"
 _begins = re.compile(r"([-+=]|[0-9]+[.)])")
 
@@ -55,7 +57,7 @@ def _lines(document: Row) -> Iterator[str]:
     yield "\n## Overhead"
     yield from _table(parts.overhead_table(part_of(analysis, "overhead")))
     yield "\n## Gates"
-    yield from _table(parts.gate_table(rows_of(document, "gates")))
+    yield from _table(parts.gate_table(document))
     yield f"\n## Methods\n\n{_paragraph(document['methods'])}\n"
     confounds = cast(list[str], study["confounds"])
     yield from ["Confounds that the plan states:\n"] if confounds else ()

@@ -6,14 +6,15 @@ judge. More readings of the same episodes are kept where an amendment asks for t
 
     first_cells   blocks were run again: each slot with its first episode, as if nothing had been superseded
     sealed_cells  this sealkit rules by other code than was sealed: the same, by the analysis that was
-    far_cells     ruling code changed after the first look: the same episodes, by the judge and analysis pinned then
-    earlier       what was asked at the look or later and is not asked any more: by the plan that asked, also with the
-                  episodes of slots that an amendment dropped
+    beside        ruling code changed when there could be outcomes: the same episodes, by the judge and analysis of each
+                  pin from that of the first attempt on
+    earlier       what was asked when there could be outcomes and is not asked any more: by the plan that asked, also
+                  with the episodes of slots that an amendment dropped
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -23,34 +24,37 @@ from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.schema import Spec
 from sealkit.publish.analysis_code import moved_analysis_code
 from sealkit.publish.asked import Earlier, asked_earlier
-from sealkit.publish.ruling_at_look import FarCells, far_cells
+from sealkit.publish.other_code import FarCells, far_cells
 from sealkit.run.progress import SlotIndex
 from sealkit.seal.changes import changes
 from sealkit.seal.history import spell_slot
-from sealkit.seal.in_force import LOOKED
+from sealkit.seal.in_force import TRIED
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.sandbox import BrokenOffError
 from sealkit.verify.study import Checked, Study
 from sealkit.verify.tally import usage_of
 from sealkit.verify.under_pin import UnderPin
-from sealkit.wire.chain import Failed
+from sealkit.wire.chain import Failed, Phase
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.records import Json, Level
 
 
-def pin_at_look(sealed: SealedPlan) -> Pinned | None:
-    """The pin in force when somebody first saw outcomes, if an amendment came after that."""
+def pins_since(sealed: SealedPlan, phases: Collection[Phase]) -> tuple[Pinned, ...]:
+    """The pins that an amendment of one of these phases, or a later one, followed: the first was in force by then."""
     for pinned, amendment in zip(sealed.pins, sealed.amendments, strict=False):
-        if amendment.phase in LOOKED:
-            return pinned
-    return None
+        if amendment.phase in phases:
+            return sealed.pins[pinned.number : -1]
+    return ()
 
 
-def ruling_changed_since_look(sealed: SealedPlan) -> Pinned | None:
-    """The pin that was in force at the first look, if today's ruling code is not what was pinned then."""
-    then = pin_at_look(sealed)
-    return then if then is not None and changes(then.version, sealed.latest.version).ruling else None
+def pins_of_other_code(sealed: SealedPlan) -> tuple[Pinned, ...]:
+    """The pins since the first confirmatory attempt whose ruling code is not today's, one for each such code."""
+    found: list[Pinned] = []
+    for pinned in pins_since(sealed, TRIED):
+        if all(changes(pinned.version, other.version).ruling for other in (sealed.latest, *found)):
+            found.append(pinned)
+    return tuple(found)
 
 
 class Told(Protocol):
@@ -66,6 +70,15 @@ class Told(Protocol):
 
     def fail(self, slot: Mapping[str, Level], ending: str, *, pin: int) -> None:
         """A slot without an episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The episodes that count, by the ruling code of an earlier pin."""
+
+    pinned: Pinned
+    cells: FarCells
+    outcomes: Outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +165,13 @@ class Measuring:
         spec = sealed.plan.spec
         self.cells = Cells(spec)
         self.first_cells = Cells(spec) if any(pinned.blocks for pinned in sealed.pins) else None
-        then = ruling_changed_since_look(sealed)
-        self.far_cells: FarCells | None = None
-        if then is not None and study.isolation is not None:
-            self.far_cells = study.keep(far_cells(then, study.isolation))
+        self.beside = tuple(_beside(study, pinned) for pinned in pins_of_other_code(sealed))
         self.sealed_cells: FarCells | None = None
         if study.isolation is not None and moved_analysis_code(sealed):
             self.sealed_cells = study.keep(far_cells(sealed.latest, study.isolation))
         self._main = Outcomes(study.latest, self.cells, spec)
         self._sealed = Outcomes(study.latest, self.sealed_cells, spec) if self.sealed_cells is not None else None
         self._first = Outcomes(study.latest, self.first_cells, spec) if self.first_cells is not None else None
-        self._at_look = None
-        if then is not None and self.far_cells is not None:
-            self._at_look = Outcomes(study.under[then.pin], self.far_cells, then.plan.spec)
         self.earlier = tuple(_asking(study, one) for one in asked_earlier(sealed.pins))
         self._pins: dict[str, int] = {}
         self._latest = sealed.latest.pin
@@ -192,8 +199,8 @@ class Measuring:
             found = self._main.take(checked, found, pin)
             if self._sealed is not None:
                 self._sealed.take(checked, found, pin)
-            if self._at_look is not None:
-                self._at_look.take(checked, measured(self._at_look.judge, checked, admission), pin)
+            for one in self.beside:
+                one.outcomes.take(checked, measured(one.outcomes.judge, checked, admission), pin)
         if self._first is not None:
             self._first.take(checked, found, pin)
         return found if isinstance(found, Admission) else admission
@@ -202,7 +209,7 @@ class Measuring:
         """How the last attempt ended at each slot that has no episode; it counts under the pin of that attempt."""
         for event in events:
             pin = self._number(event.pin)
-            for outcomes in (self._main, self._first, self._at_look, self._sealed):
+            for outcomes in (self._main, self._first, self._sealed, *(one.outcomes for one in self.beside)):
                 if outcomes is not None:
                     outcomes.fail(event, pin)
             for asking in self.earlier:
@@ -210,6 +217,12 @@ class Measuring:
 
     def _number(self, pin: str) -> int:
         return self._pins.setdefault(pin, len(self._pins))
+
+
+def _beside(study: Study, pinned: Pinned) -> Beside:
+    assert study.isolation is not None, "whoever measures has the sealed source loaded"
+    far = study.keep(far_cells(pinned, study.isolation))
+    return Beside(pinned, far, Outcomes(study.under[pinned.pin], far, pinned.plan.spec))
 
 
 def _asking(study: Study, one: Earlier) -> Asking:

@@ -70,7 +70,7 @@ def _contents(shown: Row) -> dict[str, object]:
         "amended": effect_parts.amended_tables(analysis, after),
         "withdrawals": parts.withdrawal_lines(part_of(shown, "withdrawn")),
         "overhead": parts.overhead_table(part_of(analysis, "overhead")),
-        "gates": parts.gate_table(rows_of(shown, "gates")),
+        "gates": parts.gate_table(shown),
         "methods": shown["methods"],
         "provenance": parts.provenance(part_of(shown, "study")),
     }

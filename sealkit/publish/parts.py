@@ -209,13 +209,17 @@ def overhead_table(overhead: Row) -> Table:
 # --- what the ruling stands on -------------------------------------------------------------------
 
 
-def gate_table(gates: Sequence[Row]) -> Table:
-    """Every gate of the plan, open or closed, with its evidence."""
+def gate_table(document: Row) -> Table:
+    """Every gate of the plan, open or closed, with its evidence; then those that the plan does not ask for."""
     rows = tuple(
         ("open" if gate["open"] else "CLOSED", words(str(gate["gate"])), str(gate["meaning"]), str(gate["evidence"]))
-        for gate in gates
+        for gate in rows_of(document, "gates")
     )
-    return Table("", ("", "gate", "decides that", "evidence"), rows)
+    silent = tuple(
+        ("not asked", words(str(gate["gate"])), str(gate["meaning"]), "the plan does not name it: nothing was decided")
+        for gate in rows_of(document, "gates_not_asked")
+    )
+    return Table("", ("", "gate", "decides that", "evidence"), (*rows, *silent))
 
 
 def amendment_tables(amendments: Sequence[Row]) -> tuple[Table, ...]:
@@ -236,7 +240,7 @@ def amendment_tables(amendments: Sequence[Row]) -> tuple[Table, ...]:
 
 
 def differing_table(after: Row) -> Table | None:
-    """Verdicts that amendments could have turned: by the first episodes, or by the code pinned at the look."""
+    """Verdicts that amendments could have turned: by the first episodes, or by earlier ruling code."""
     rows = tuple(
         (str(row["source"]), named(row), words(str(row["verdict"])), words(str(row["other"])))
         for row in rows_of(after, "differing")
@@ -247,7 +251,7 @@ def differing_table(after: Row) -> Table | None:
 
 
 def earlier_table(after: Row) -> Table | None:
-    """Hypotheses as they were asked at the first look or later, before an amendment dropped or changed them."""
+    """Hypotheses as they were asked when there could be outcomes, before an amendment dropped or changed them."""
     rows = tuple(
         (named(row), str(row.get("says")), words(str(row["verdict"])),
          words(str(row["now"])) if row.get("now") else "not asked", f"amendment {row.get('amendment')}")
@@ -255,7 +259,7 @@ def earlier_table(after: Row) -> Table | None:
     )  # fmt: skip
     if not rows:
         return None
-    caption = "Asked at the first look or later, and dropped or changed by an amendment: ruled on as it was asked"
+    caption = "Asked once there could be outcomes, and dropped or changed by an amendment: ruled on as it was asked"
     return Table(caption, ("hypothesis", "says", "verdict", "as asked today", "changed by"), rows)
 
 

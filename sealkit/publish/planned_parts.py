@@ -118,8 +118,13 @@ def ruled_lines(verdict: Row, plan: Row, effects: list[Row]) -> tuple[str, ...]:
     return (
         f"Rules, read from the top: {_rules(rows_of(found, 'rules'))}.",
         *((f"There {'; '.join(what)}.",) if what else ()),
-        *(f"Beware, {one} on {words(on)}: {note}." for one, on, note in notes),
+        *(beware(*note) for note in notes),
     )
+
+
+def beware(effect: str, metric: str, note: str) -> str:
+    """An estimate's own note, as pages and terminals have it: that its interval has no width, say."""
+    return f"Beware, {effect} on {words(metric)}: {note}."
 
 
 def _rules(rules: list[Row]) -> str:

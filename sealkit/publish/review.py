@@ -73,7 +73,7 @@ class Review:
     of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded; `pilot` what
     was piloted before the seal, as the seal says; `calls` what the confirmatory run asked models, by arm, whether it
     left an episode or not. `readings` counts those of the episodes that count, by reading and level; what they asked
-    models, `reading_calls`, is no arm's. `late` has the amendments that were made when every outcome was there.
+    models, `reading_calls`, is no arm's. `late` knows whether slots were played under another harness after a look.
     """
 
     head: JournalHead

@@ -4,8 +4,8 @@
 
 Everything is re-derived from the entries, so a run that was killed knows as much as one that was not. An amendment's
 entry changes what is left: the slots are those of its plan; blocks that it supersedes are run again; a smoke run
-begins anew; slots that were given up are tried again, unless somebody has looked at outcomes. What a closed run then
-left without an episode stays so: nobody knows outcomes and chooses whether to go on.
+begins anew; slots that failed until they were given up are tried again, unless somebody has looked at outcomes. What a
+closed run left without a try that failed stays so: nobody ends a run, may read its outcomes, and goes on.
 
 A shard stands where its own journal says, on its share of the slots alone. A main journal that takes a shard over
 holds its entries to that share, and to the counts that the shard was closed with.
@@ -73,7 +73,7 @@ class Standing:
     tried: array[int]
     failed: array[int]
     reads: Reads
-    ended: bytearray = field(default_factory=bytearray)  # 1: the run was closed without its episode, and looked at
+    ended: bytearray = field(default_factory=bytearray)  # 1: a run was closed without its episode, for good
     abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
     closed: bool = False
     in_a_row: list[int] = field(default_factory=list)  # slots of the failures since the last episode
@@ -153,7 +153,7 @@ class Standing:
         self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
         self.ended = bytearray(self.index.count)
         self.in_a_row.clear()
-        self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked)
+        self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked, closed=self.closed)
         if self.stage != "confirmatory":
             self.abandoned.clear()
             self.closed = False
@@ -167,7 +167,8 @@ class Standing:
                 continue
             self.kept[number] = kept[old]
             self.failed[number] = failed[old] if looked else 0
-            self.ended[number] = ended[old] or (looked and self.closed and not kept[old])
+            left = self.closed and not kept[old] and (looked or not failed[old])
+            self.ended[number] = ended[old] or left
         self.closed = self.closed and self.episodes + self._given_up() == self.index.count and not self.reads.left()
 
     def is_done(self, number: int) -> bool:
@@ -187,7 +188,7 @@ class Standing:
         if self.kept[number]:
             raise _refuse(entry, f"slot {event.slot} has an episode already; the first completed attempt counts")
         if self.ended[number]:
-            raise _refuse(entry, f"slot {event.slot} was left when the run was closed, and outcomes were looked at")
+            raise _refuse(entry, f"slot {event.slot} was left when the run was closed, for good")
         if event.attempt != self.tried[number] + 1:
             raise _refuse(entry, f"found attempt {event.attempt} at slot {event.slot}, due {self.tried[number] + 1}")
         most = self.spec.sample.attempts.max if self.spec is not None else None

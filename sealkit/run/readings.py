@@ -74,7 +74,7 @@ class Readings(Loop[Question, Calling]):
             for taken in readings_asked(self.bench.plan.spec, str(slot["arm"])) if shelved is not None else ():
                 assert shelved is not None
                 one = shelved.readings.setdefault(taken.key, OneReading())
-                if not one.made and one.failed < self.attempts.max:
+                if not one.made and not one.closed and one.failed < self.attempts.max:
                     yield Question(self.bench, shelved, taken, one)
 
     def begin(self, work: Question) -> Try[Question]:

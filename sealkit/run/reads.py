@@ -29,11 +29,15 @@ HEARD = ("said", "unreadable")  # a reply came: it is never drawn again
 
 @dataclass(slots=True)
 class OneReading:
-    """One reading of one episode: tries that ended, those of them held against it, and how the last one ended."""
+    """One reading of one episode: tries that ended, those of them held against it, and how the last one ended.
+
+    `closed`: a run was closed without it, for good.
+    """
 
     tried: Count = 0
     failed: Count = 0
     ending: Heard | None = None
+    closed: bool = False
 
     @property
     def made(self) -> bool:
@@ -80,11 +84,11 @@ class Reads:
                 yield shelved, taken, shelved.readings.get(taken.key, OneReading())
 
     def left(self) -> int:
-        """How many of these have neither a reply nor a failure that is held against them."""
-        return sum(not one.made and not one.failed for _, _, one in self.due())
+        """How many of these may still be taken: no reply, no failure that is held against them, and not closed."""
+        return sum(not (one.made or one.failed or one.closed) for _, _, one in self.due())
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """By reading and level: how many are due, made, unreadable, failed for good, and left to be taken.
+        """By reading and level: how many are due, made, unreadable, failed for good, and were left.
 
         `due` = `made` + `unreadable` + `failed` + `left`; `failed` and `left` have no reply.
         """
@@ -121,6 +125,9 @@ class Reads:
         one = shelved.readings.setdefault(key, OneReading())
         if one.made:
             raise _refuse(entry, f"{event.reading} at {event.level} of slot {event.slot} was made already")
+        if one.closed:
+            what = f"{event.reading} at {event.level} of slot {event.slot} was left when the run was closed, for good"
+            raise _refuse(entry, what)
         if event.attempt != one.tried + 1:
             raise _refuse(entry, f"found try {event.attempt} at this reading, due {one.tried + 1}")
         if (event.ending == "said") != (event.said is not None) or (event.ending == "said") == bool(event.why):
@@ -142,11 +149,16 @@ class Reads:
             one.failed -= 1
         self._in_a_row.clear()
 
-    def amend(self, pinned: Pinned, has: Callable[[Slot], bool], *, looked: bool) -> None:
+    def amend(self, pinned: Pinned, has: Callable[[Slot], bool], *, looked: bool, closed: bool) -> None:
         """From here on the plan is this one; what it drops or has run again has no episode.
 
-        Readings that were given up are taken again, unless somebody has looked at outcomes.
+        Readings that failed until they were given up are taken again, unless somebody has looked at outcomes. What else
+        a `closed` run left stays untaken, as its slots do.
         """
+        if closed:
+            for shelved, taken, one in self.due():
+                one.closed = one.closed or (not one.made and (looked or not one.failed))
+                shelved.readings[taken.key] = one
         self._spec = pinned.plan.spec
         self._in_a_row.clear()
         if self._stage != "confirmatory":

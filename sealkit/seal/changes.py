@@ -32,7 +32,8 @@ RULING_FOLDERS: Final = (
     # what is read, admitted and measured, and so what enters a denominator
     "sealkit/verify/", "sealkit/run/progress.py", "sealkit/seal/history.py", "sealkit/publish/measuring.py",
     "sealkit/publish/review.py", "sealkit/publish/analyse.py", "sealkit/publish/amended.py",
-    "sealkit/publish/asked.py", "sealkit/publish/ruling_at_look.py", "sealkit/publish/far_ruling.py",
+    "sealkit/publish/asked.py", "sealkit/publish/late.py", "sealkit/publish/other_code.py",
+    "sealkit/publish/far_ruling.py",
     # what readings are made of
     "sealkit/world/beliefs.py", "sealkit/world/replies.py",
 )  # fmt: skip

@@ -8,13 +8,17 @@ gates. It does not stand on what is only reported, nor on title, confounds, powe
 
 The rule (docs/decisions/0008):
 
-    before the first look   a protected change is allowed and listed; claims stay as they are, and say so, unless
-                            every outcome was there by then (publish.late): then as after it
-    after it                a claim that stands on something that changed, in either plan, is exploratory;
-                            ruling code: the code of both pins rules, and where verdicts differ, exploratory;
-                            what episodes run under: if slots have their first episode after it, all exploratory
-    at any time             blocks run again: where the old episodes would give another verdict, exploratory;
-                            harness: results are also reported for each pin under which episodes ran
+    protected      before the run had ended: claims stay, and say so, but from the first confirmatory attempt on what
+                   was asked is ruled on too, and where verdicts differ, exploratory, as is a claim that was itself
+                   added or changed; when it had ended, or after the first look: a claim that stands on something that
+                   changed, in either plan, is exploratory
+    ruling code    from the first confirmatory attempt on: the code of every pin since then rules, and a claim on
+                   whose verdicts they differ is exploratory
+    harness        results are also reported for each pin under which episodes ran; after the first look, if slots
+                   have their first episode after it, every claim is exploratory, as for ruling code and scenarios
+    blocks         run again: where the old episodes would give another verdict, exploratory
+
+`effect_on_claims` says this in words, of one amendment; `publish.amended` rules by the same functions.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from sealkit.plan.questions import questions
 from sealkit.plan.ruling import needs_of
 from sealkit.plan.schema import Spec
 from sealkit.seal.commitment import Changed
-from sealkit.seal.in_force import LOOKED
+from sealkit.seal.in_force import COMPLETE, LOOKED, TRIED, WHEN
 from sealkit.wire.canon import decode_value, encode_value
 from sealkit.wire.chain import Phase
 from sealkit.wire.records import Count, Json
@@ -93,6 +97,23 @@ def moved_under_claims(before: Plan, after: Plan) -> dict[str, tuple[str, ...]]:
         if found:
             moved[name] = found
     return moved
+
+
+def made_exploratory(before: Plan, after: Plan, phase: Phase) -> dict[str, tuple[str, ...]]:
+    """The claims of today's plan that a protected change in this phase makes exploratory, and by what."""
+    moved = moved_under_claims(before, after)
+    if phase not in COMPLETE:  # there a claim itself was made, or made anew, when there could be outcomes
+        moved = {name: what for name, what in moved.items() if phase in TRIED and _spell(("claims", name)) in what}
+    return {name: what for name, what in moved.items() if name in after.spec.claims}
+
+
+def made_to_say(before: Plan, after: Plan, phase: Phase) -> dict[str, str]:
+    """The claims that stay although what they stand on changed in this phase, and what they say of it."""
+    exploratory = made_exploratory(before, after, phase)
+    tried = f", {WHEN[phase]}" if phase in TRIED else ""
+    said = f"as amended before the first look{tried}"
+    stay = (name for name in moved_under_claims(before, after) if name in after.spec.claims)
+    return {name: said for name in stay if name not in exploratory}
 
 
 def _under(spec: Spec, hypothesis: str, asked: str | None) -> Iterator[Element]:
@@ -163,43 +184,49 @@ def _spell(element: Element) -> str:
 
 def effect_on_claims(before: Plan, after: Plan, changed: Changed, phase: Phase, blocks: Count) -> tuple[str, ...]:
     """What becomes of the claims, in sentences: a function of what changed and of the phase alone."""
-    looked = phase in LOOKED
     says = list(_of_protected(before, after, changed, phase))
-    if changed.ruling and looked:
+    if changed.ruling and phase in TRIED:
         says.append(
-            "ruling code changed after the first look: the analysis is made with the code of both pins, "
-            "and a claim whose verdicts differ is exploratory"
+            f"ruling code changed {WHEN[phase]}: the analysis is made with the code of every pin since the first "
+            "attempt, and a claim whose verdicts differ is exploratory"
         )
     elif changed.ruling:
-        says.append("ruling code changed before the first look: the judge of the last pin measures every episode")
-    if changed.harness and phase not in ("before_any_episode", "after_smoke"):
+        says.append(f"ruling code changed {WHEN[phase]}: the judge of the last pin measures every episode")
+    if changed.harness and phase in TRIED:
         says.append("the harness changed after the first confirmatory attempt: results are also reported for each pin")
+    if phase in LOOKED and (changed.harness or changed.ruling or changed.scenarios):
+        says.append(f"what episodes run under changed {WHEN[phase]}: where a slot has its first episode after this, "
+                    "every claim is exploratory")  # fmt: skip
     if blocks:
         says.append(
-            f"{blocks} blocks are run again in every arm, chosen without outcomes: the old episodes stay, "
-            "and a sensitivity analysis puts them in the place of the new ones"
+            f"{blocks} blocks are run again in every arm, chosen without outcomes: the old episodes stay, and a "
+            "sensitivity analysis puts them in the place of the new ones; a claim to which they would give another "
+            "verdict is exploratory"
         )
-    if blocks and looked:
-        says.append("blocks are run again after the first look: a claim to which the old episodes would give another "
-                    "verdict is exploratory")  # fmt: skip
     return tuple(says) or ("claims stay as they are",)
 
 
 def _of_protected(before: Plan, after: Plan, changed: Changed, phase: Phase) -> Iterator[str]:
     if not changed.protected:
         return
-    sections = ", ".join(changed.protected)
-    if phase not in LOOKED:
-        when = ", after the first confirmatory attempt" if phase == "after_first_episode" else ""
-        yield f"{sections} changed before the first look{when}: claims stay confirmatory, and say so"
-        return
-    moved = moved_under_claims(before, after)
-    for name, why in moved.items():
-        if name in after.spec.claims:
-            yield f"claim {name} is exploratory: after the first look, what it stands on changed: {', '.join(why)}"
+    sections, when = ", ".join(changed.protected), WHEN[phase]
+    exploratory = made_exploratory(before, after, phase)
+    for name, what in exploratory.items():
+        yield f"claim {name} is exploratory: {when}, what it stands on changed: {', '.join(what)}"
+    stay = made_to_say(before, after, phase)
+    if stay:
+        words = ", ".join(dict.fromkeys(stay.values()))
+        unless = ", where the hypotheses as they were asked come to the same verdicts," if phase in TRIED else ""
+        yield f"{sections} changed: claims stay confirmatory{unless} and say so ({words}): {', '.join(stay)}"
+    dropped = tuple(_dropped(before.spec, after.spec, phase))
+    yield from dropped
+    if not exploratory and not stay and not dropped:
+        yield f"{sections} changed {when}: no claim stands on what changed, claims stay as they are"
+
+
+def _dropped(before: Spec, after: Spec, phase: Phase) -> Iterator[str]:
     for kind, old, new in (
-        ("claim", before.spec.claims, after.spec.claims), ("hypothesis", before.spec.hypotheses, after.spec.hypotheses)
+        ("claim", before.claims, after.claims), ("hypothesis", before.hypotheses, after.hypotheses)
     ):  # fmt: skip
-        yield from (f"{kind} {name} was dropped after the first look" for name in old if name not in new)
-    if not moved:
-        yield f"{sections} changed after the first look: no claim stands on what changed, claims stay as they are"
+        listed = ", and stays listed" if phase in TRIED else ""
+        yield from (f"{kind} {name} was dropped {WHEN[phase]}{listed}" for name in old if name not in new)

@@ -43,6 +43,7 @@ from sealkit.wire.chain import (
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.merged import Taken, check_in_shard
+from sealkit.wire.records import Count
 
 REPAIR = "a crash leaves this; `sealkit run` repairs it"
 TAMPERED = "no crash leaves this"
@@ -83,7 +84,7 @@ class History:
         self._first = first
         self._lacks_last = False
         self._cut_off = False
-        self.in_force: InForce | None = InForce(first, ()) if isinstance(first, Sealed) else None
+        self.in_force: InForce | None = InForce(first, (), None) if isinstance(first, Sealed) else None
         self.taken: Taken | None = Taken(first) if isinstance(first, Sealed) else None
 
     @property
@@ -91,13 +92,14 @@ class History:
         """How many entries HEAD counted when this reading began."""
         return 0 if self._due is None else self._due.count
 
-    def amended(self, due: tuple[Due, ...], *, lacks_last: bool = False) -> None:
-        """Hold what is read against these amendments. Call it before iterating.
+    def amended(self, due: tuple[Due, ...], *, slots: Count, lacks_last: bool = False) -> None:
+        """Hold what is read against these amendments of a plan that was sealed with so many confirmatory slots.
 
-        `lacks_last` is for whoever completes an amendment: that the last one has no entry yet does not raise.
+        Call it before iterating. `lacks_last` is for whoever completes an amendment: that the last one has no entry yet
+        does not raise.
         """
         if isinstance(self._first, Sealed):
-            self.in_force, self._lacks_last = InForce(self._first, due), lacks_last
+            self.in_force, self._lacks_last = InForce(self._first, due, slots), lacks_last
 
     def merging(self) -> None:
         """For whoever completes a merge: that one was cut off does not raise. Call it before iterating."""

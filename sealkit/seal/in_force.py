@@ -1,6 +1,6 @@
 """Which pin is in force at each entry of a journal, and how far the study was: what amendments are held against.
 
-    in_force = InForce(first, due)             # the seal's entry, and what each amendment's file says
+    in_force = InForce(first, due, slots)      # the seal's entry, what each amendment's file says, its plan's slots
     in_force.follow(entry, where)              # for every entry, in order; raises if it cannot stand there
     in_force.end(where)                        # raises if an amendment has no entry
 
@@ -10,12 +10,17 @@ them is under it. The phase of an amendment is what the entries before it say, n
     before_any_episode     no slot was tried
     after_smoke            a smoke slot was tried
     after_first_episode    a confirmatory slot was tried, whatever came of it
+    after_last_episode     the confirmatory run had ended once, or kept as many episodes as its plan has slots
     after_first_look       somebody saw confirmatory outcomes through sealkit
     after_analysis         the analysis was made
+
+Receipts are files. From the first attempt on there may be outcomes that somebody has read; whoever holds all of them
+may know what every rule comes to, as one who looked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, get_args
 
 import msgspec
@@ -24,6 +29,7 @@ from sealkit.wire.chain import (
     Amended,
     Analysed,
     Attempted,
+    Closed,
     Entry,
     EpisodeKept,
     Event,
@@ -39,43 +45,66 @@ from sealkit.wire.chain import (
 )
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.records import Count
 
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
-LOOKED: Final[tuple[Phase, ...]] = PHASES[3:]
+TRIED: Final[tuple[Phase, ...]] = PHASES[2:]  # there may be outcomes
+COMPLETE: Final[tuple[Phase, ...]] = PHASES[3:]  # every outcome may be known
+LOOKED: Final[tuple[Phase, ...]] = PHASES[4:]  # somebody looked, through sealkit
+_LOOK: Final = "after the first look"
+WHEN: Final[Mapping[Phase, str]] = {
+    "before_any_episode": "before the first confirmatory attempt",
+    "after_smoke": "before the first confirmatory attempt",
+    "after_first_episode": "after the first confirmatory attempt",
+    "after_last_episode": "when the run had ended or every slot had its outcome",
+    "after_first_look": _LOOK,
+    "after_analysis": _LOOK,
+}
 
 
 class Due(msgspec.Struct, frozen=True):
-    """An amendment as its file has it: the entry that the journal must hold, and how many entries were there before."""
+    """An amendment as its file has it: the entry that the journal must hold, and how many entries were there before.
+
+    `slots` is how many confirmatory slots its plan has.
+    """
 
     event: Amended
     after: int
     file: str
+    slots: Count
 
 
 class Phases:
-    """How far a study is, after the entries that were followed."""
+    """How far a study is, after the entries that were followed; `slots`: how many its plan in force has, if known."""
 
-    __slots__ = ("_reached",)
+    __slots__ = ("_kept", "_reached", "slots")
 
-    def __init__(self) -> None:
-        self._reached = 0
+    def __init__(self, slots: Count | None) -> None:
+        self.slots = slots
+        self._kept = self._reached = 0
 
     def follow(self, event: Event) -> None:
         """Take one more entry into account."""
         if type(event) is Attempted:
-            self._reach(2 if event.stage == "confirmatory" else 1)
+            self._reach("after_first_episode" if event.stage == "confirmatory" else "after_smoke")
+        elif type(event) is EpisodeKept and event.stage == "confirmatory":
+            self._kept += 1  # those that an amendment superseded or dropped were known too
+            if self.slots is not None and self._kept >= self.slots:
+                self._reach("after_last_episode")
+        elif type(event) is Closed and event.stage == "confirmatory":
+            self._reach("after_last_episode")
         elif type(event) is Looked:
-            self._reach(3)
+            self._reach("after_first_look")
         elif type(event) is Analysed:
-            self._reach(4)
+            self._reach("after_analysis")
 
     @property
     def phase(self) -> Phase:
         """The furthest phase that was reached."""
         return PHASES[self._reached]
 
-    def _reach(self, number: int) -> None:
-        self._reached = max(self._reached, number)
+    def _reach(self, phase: Phase) -> None:
+        self._reached = max(self._reached, PHASES.index(phase))
 
 
 class InForce:
@@ -83,9 +112,9 @@ class InForce:
 
     __slots__ = ("_due", "_others", "met", "phases", "pin")
 
-    def __init__(self, first: Sealed, due: tuple[Due, ...]) -> None:
+    def __init__(self, first: Sealed, due: tuple[Due, ...], slots: Count | None) -> None:
         self.pin = first.pin
-        self.phases = Phases()
+        self.phases = Phases(slots)
         self.met = 0  # how many amendments have had their entry
         self._due = due
         self._others = 0  # up to where the journal holds entries that are no mending after a crash
@@ -119,7 +148,7 @@ class InForce:
                 what = f"{source} says {said}, but the entries before it say {self.phases.phase}"
                 raise UntrustedError(what, where=where, remedy="one of them was edited")
         self.met += 1
-        self.pin = event.pin
+        self.pin, self.phases.slots = event.pin, due.slots
 
     def end(self, *, where: str, lacking: int = 0) -> None:
         """Raise unless every amendment, but for the last `lacking` of them, has had its entry."""

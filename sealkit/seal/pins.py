@@ -25,7 +25,7 @@ from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.assignment import assignment_line
 from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.schema import Spec
-from sealkit.plan.slots import blocks
+from sealkit.plan.slots import blocks, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.archive import unpack
 from sealkit.seal.changes import Version, changes, is_change, judge_files, sources_of
@@ -118,7 +118,7 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
         file = amendment_file(self.plan_path, self.number)
         after, _ = parse_head(amendment.head, where=str(file))
         event = Amended(number=self.number, pin=self.pin, phase=amendment.phase)
-        return Due(event=event, after=after, file=file.name)
+        return Due(event=event, after=after, file=file.name, slots=slot_count(self.plan.spec, "confirmatory"))
 
 
 def open_pins(plan_path: Path, study: Path, *, parsed: Plan | None, working: bool = True) -> tuple[Pinned, ...]:

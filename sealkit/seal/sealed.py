@@ -22,6 +22,7 @@ from typing import cast
 
 from sealkit.files import spell, to_type
 from sealkit.plan.load import Plan
+from sealkit.plan.slots import slot_count
 from sealkit.seal.closure import Drift, drift, make_closure
 from sealkit.seal.commitment import Amendment, Seal
 from sealkit.seal.history import Anchor, History, open_history
@@ -126,7 +127,8 @@ class SealedPlan:
         history = open_history(self.receipts, inside=self.study, first=self.first, anchors=anchors)
         if len(self.pins) > 1:
             history.anchor(amended_heads(self))
-            history.amended(tuple(pinned.due() for pinned in self.pins[1:]), lacks_last=lacks_last)
+        due = tuple(pinned.due() for pinned in self.pins[1:])
+        history.amended(due, slots=slot_count(self.pins[0].plan.spec, "confirmatory"), lacks_last=lacks_last)
         return history
 
     def journal(self) -> Journal:

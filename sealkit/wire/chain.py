@@ -38,8 +38,9 @@ from sealkit.wire.records import Count, Json, Record
 
 Stage: TypeAlias = Literal["pilot", "smoke", "confirmatory"]
 Phase: TypeAlias = Literal[
-    "before_any_episode", "after_smoke", "after_first_episode", "after_first_look", "after_analysis"
-]
+    "before_any_episode", "after_smoke", "after_first_episode", "after_last_episode", "after_first_look",
+    "after_analysis",
+]  # fmt: skip
 is_time = re.compile(
     r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)Z\Z"
 ).match

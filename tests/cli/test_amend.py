@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from sealkit.publish.analyse import analyse_study, record_analysis
 from sealkit.seal.amend import amending
 from sealkit.verify.study import open_study
 from sealkit.wire.chain import Slot
-from sealkit.wire.digest import digest_bytes
+from sealkit.wire.digest import digest_bytes, short
 from tests.amending import (
     CHANGELOG,
     DEAF_TRACKER,
@@ -96,6 +97,7 @@ class Ruled:
     verdicts: dict[str, str]
     exploratory: dict[str, str]
     differing: list[tuple[str, str, str]]
+    earlier: list[tuple[str, str, int]]
     record: dict[str, Any]
 
 
@@ -111,6 +113,7 @@ def ruled(study: Path, *, plan: str = PLAN) -> Ruled:
         verdicts={verdict.hypothesis: verdict.verdict for verdict in analysis.verdicts},
         exploratory=dict(after.reservations.exploratory),
         differing=[(str(row["source"]), str(row["hypothesis"]), str(row["other"])) for row in after.differing],
+        earlier=[(str(row["hypothesis"]), str(row["verdict"]), row["amendment"]) for row in after.earlier],  # type: ignore[misc]
         record=json.loads(analysis.line),
     )
 
@@ -236,16 +239,14 @@ def test_analysis_code_changed_after_the_grid_rules_beside_the_code_that_was_pin
     out = own(own_sealkit, study, "amend", PLAN, "--reason", "a comment in the analysis")
     assert f"ruling code  {code} changed" in out and NOT_SAID in out
     said = own(own_sealkit, study, "analyse", PLAN)
-    assert "by the code that was pinned at the first look: the same verdicts" in said and "exploratory:" not in said
+    assert "since the first attempt: the same verdicts" in said and "exploratory:" not in said
     assert "was derived again, the same bytes" in own(own_sealkit, study, "verify", "--replay", "--no-remember")
     # Code that rules otherwise: the verdicts of both are told, and the claims that they part on are exploratory.
     change(own_sealkit, code, "        if holds:\n", '        if holds and question.hypothesis != "tracker":\n')
     own(own_sealkit, study, "amend", PLAN, "--reason", "the tracker is never ruled on")
     said = own(own_sealkit, study, "analyse", PLAN)
-    assert "tracker: not_shown, but supported by the code at the look" in said
-    assert (
-        "exploratory: claim it-tracks: tracker is not_shown, and supported by the code pinned at the first look" in said
-    )
+    assert said.count("tracker: not_shown, but supported by the code of pin ") == 2  # of the seal, and of the comment
+    assert "exploratory: claim it-tracks: tracker is not_shown, and supported by the code of pin" in said
     assert "claim it-does" not in said
     own(own_sealkit, study, "verify", "--replay", "--no-remember")
 
@@ -258,15 +259,48 @@ def test_a_hypothesis_edited_between_the_first_episode_and_the_last_leaves_its_c
     change(smoked, PLAN, "tracker.x == 4", "tracker.x >= 3")
     out = amended(smoked, "the tracker may fail once").out
     assert "A-0001 of part, after_first_episode" in out
-    assert "hypotheses changed before the first look, after the first confirmatory attempt: claims stay confirm" in out
+    assert "hypotheses changed: claims stay confirmatory, where the hypotheses as they were asked come to the" in out
     run(smoked)
     found = ruled(smoked)
     assert found.claims == {"it-does": "supported", "it-tracks": "supported"} and not found.exploratory
+    assert found.earlier == [("tracker", "supported", 1)]  # what was asked when there were outcomes stays listed
+    note = "as amended before the first look, after the first confirmatory attempt (amendment 1)"
+    assert f"The tracker succeeded. ({note})" in ok(call("publish", PLAN, cwd=smoked)).out
+    assert f"    {note}" in ok(call("claims", PLAN, cwd=smoked)).out
+
+
+def test_a_hypothesis_made_easier_between_the_first_episode_and_the_last_does_not_rescue_its_claim(smoked: Path) -> None:
+    change(smoked, *DEAF_TRACKER)  # before any episode: the tracker will fail under delayed updates
+    amended(smoked, "it heeds no messages")
+    run_some(smoked, 3)
+    change(smoked, PLAN, "tracker.x == 4", "tracker.x >= 2")
+    amended(smoked, "half is enough")
+    run(smoked)
+    found = ruled(smoked)
+    assert found.verdicts["tracker"] == "supported" and found.earlier == [("tracker", "contradicted", 2)]
+    assert found.exploratory == {
+        "it-tracks": "tracker is supported, and contradicted as asked before amendment 2, after the first confirmatory "
+        "attempt"
+    }
+
+
+def test_a_cap_on_exclusions_that_was_raised_after_the_first_attempt_rescues_no_claim(smoked: Path) -> None:
+    run_some(smoked, 3)
+    change(smoked, PLAN, "exclusion_cap_per_arm: 0", "exclusion_cap_per_arm: 0.9")
+    amended(smoked, "some may be lost")
+    run(smoked, "--stop", "enough")
+    found = ruled(smoked)
+    assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
+    assert re.fullmatch(
+        r"more slots are without an outcome than the cap under pin \w{12} allowed, in oracle, tracker",
+        found.exploratory["it-does"],
+    )
 
 
 def test_a_hypothesis_edited_when_every_outcome_was_there_makes_its_claim_exploratory(grid: Path) -> None:
     change(grid, PLAN, "tracker.x == 4", "tracker.x >= 3")
-    amended(grid, "the tracker may fail once")  # nobody had looked through sealkit
+    out = amended(grid, "the tracker may fail once").out  # nobody had looked through sealkit
+    assert "after_last_episode" in out and "claim it-tracks is exploratory: when the run had ended or every" in out
     found = ruled(grid)
     assert found.claims == {"it-does": "supported", "it-tracks": "exploratory"}
     assert found.exploratory == {
@@ -295,6 +329,18 @@ def test_a_claim_dropped_after_an_episode_was_read_is_listed_before_any_analysis
     assert "amendment 1, after the first look, dropped or reworded it" in out
 
 
+def test_a_claim_and_a_hypothesis_dropped_after_an_episode_and_before_any_look_stay_listed(smoked: Path) -> None:
+    run_some(smoked, 3)
+    change(smoked, PLAN, IT_TRACKS, "")
+    out = amended(smoked, "nobody asks for the tracker").out
+    assert "claim it-tracks was dropped after the first confirmatory attempt, and stays listed" in out
+    run(smoked)
+    analyse(smoked)
+    said = ok(call("publish", PLAN, cwd=smoked)).out
+    assert "1 more, dropped or reworded after the first attempt, stay listed" in said
+    assert "withheld: it-tracks" in ok(call("claims", PLAN, cwd=smoked)).out
+
+
 def test_an_episode_read_is_a_look_and_a_smoke_episode_is_none(smoked: Path) -> None:
     ok(call("show", PLAN, "--debug", "arm=oracle,family=delayed_update,seed=100", cwd=smoked))
     change(smoked, *FIX)
@@ -310,7 +356,7 @@ def test_a_judge_changed_after_outcomes_rules_beside_the_old_one_equal_verdicts_
     change(analysed, *SAME_JUDGE)
     out = amended(analysed, "the judge's words").out
     assert "ruling code  worlds/house/judge.py changed" in out
-    assert "the analysis is made with the code of both pins" in out
+    assert "the analysis is made with the code of every pin since the first attempt" in out
     found = ruled(analysed)
     assert (found.differing, found.exploratory) == ([], {})
     assert found.claims == {"it-does": "supported", "it-tracks": "supported"}
@@ -322,18 +368,42 @@ def test_a_judge_changed_after_outcomes_rules_beside_the_old_one_other_verdicts_
     change(analysed, *OTHER_JUDGE)
     amended(analysed, "noise is no success")
     found = ruled(analysed)
-    source = "code at the look"
+    sealed = digest_bytes((analysed / "plans/part.seal.json").read_bytes())
+    source = f"code of pin {short(sealed)}"
     assert found.differing == [(source, "oracle", "supported"), (source, "tracker", "supported")]
-    assert found.exploratory["it-does"].startswith("oracle is contradicted, and supported by the code pinned at the")
+    assert found.exploratory["it-does"] == f"oracle is contradicted, and supported by the {source}"
     assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
     assert "was derived again, the same bytes" in verified(analysed, "--replay").out
 
 
-def test_a_judge_changed_before_the_look_measures_every_episode(grid: Path) -> None:
-    change(grid, *OTHER_JUDGE)
-    assert "the judge of the last pin measures every episode" in amended(grid, "noise is no success").out
-    found = ruled(grid)
+def test_a_judge_changed_after_the_first_outcome_and_before_any_look_rules_beside_the_old_one(smoked: Path) -> None:
+    run_some(smoked, 1)
+    change(smoked, *OTHER_JUDGE)
+    assert "with the code of every pin since the first attempt" in amended(smoked, "noise is no success").out
+    run(smoked)
+    found = ruled(smoked)
     assert found.verdicts == {"oracle": "contradicted", "tracker": "contradicted"}
+    assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
+
+
+def test_a_judge_put_back_after_the_look_does_not_undo_what_it_ruled(grid: Path) -> None:
+    change(grid, *OTHER_JUDGE)
+    amended(grid, "noise is no success")
+    analyse(grid)
+    change(grid, OTHER_JUDGE[0], OTHER_JUDGE[2], OTHER_JUDGE[1])
+    amended(grid, "it is one")
+    found = ruled(grid)
+    assert found.verdicts == {"oracle": "supported", "tracker": "supported"}
+    assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
+
+
+def test_a_judge_changed_before_any_outcome_measures_every_episode(smoked: Path) -> None:
+    change(smoked, *OTHER_JUDGE)
+    assert "the judge of the last pin measures every episode" in amended(smoked, "noise is no success").out
+    run(smoked, "--smoke")
+    run(smoked)
+    found = ruled(smoked)
+    assert (found.differing, found.exploratory) == ([], {})
     assert found.claims == {"it-does": "contradicted", "it-tracks": "contradicted"}
 
 
@@ -433,7 +503,7 @@ def test_a_harness_changed_after_the_look_with_slots_still_to_run_makes_every_cl
 def test_blocks_superseded_after_the_look_make_exploratory_what_the_old_episodes_would_change(analysed: Path) -> None:
     change(analysed, *DEAF_TRACKER)
     assert (
-        "to which the old episodes would give another verdict is exploratory"
+        "a claim to which they would give another verdict is exploratory"
         in amended(analysed, "the tracker should not heed messages", "--supersede").out
     )
     run(analysed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,6 +13,8 @@ from sealkit.infer.admit import ArmTally
 from sealkit.infer.denominators import irreconcilable
 from sealkit.infer.gates import NO_EVIDENCE, Evidence, all_open, decide_gates
 from sealkit.plan.actors import ScriptedArm
+from sealkit.plan.load import open_plan_bytes
+from sealkit.plan.rights import lacking
 from sealkit.plan.ruling import GATES, Gate
 from sealkit.plan.schema import Spec
 from tests.infer.told import EXCLUDED, MISSING, PAIRED, analysed, by_arm, house, pairs_of, small
@@ -44,7 +47,11 @@ def closed(evidence: Evidence, spec: Spec = SPEC) -> dict[Gate, str]:
     return {ruling.gate: ruling.evidence for ruling in decide_gates(spec, evidence, {}) if not ruling.open}
 
 
-def rights(spec: Spec = SPEC, **words: str) -> Spec:
+def plan_of(name: str) -> Spec:
+    return open_plan_bytes((Path(__file__).parents[1] / "plan" / name).read_bytes(), name).spec
+
+
+def rights(spec: Spec = SPEC, **words: object) -> Spec:
     return msgspec.structs.replace(spec, rights=msgspec.structs.replace(spec.rights, **words))
 
 
@@ -105,18 +112,49 @@ def test_nothing_is_published_through_no_gates() -> None:
     assert not all_open(())
 
 
-@pytest.mark.parametrize("words", ["none", "None.", "unknown", " undocumented", "TBD", "n/a"])
-def test_outputs_of_models_need_terms(words: str) -> None:
-    assert list(closed(FULL, rights(model_outputs=words))) == ["rights_documented"]
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("none", "names no licence"), ("provider terms of 2026-08", "names no licence"), ("free to use", "no licence"),
+        ("GPT-4.0 output", "names no licence"), ("LicenseRef-", "names no licence"), ("MIT", "not where that comes from"),
+        (" Apache-2.0. ", "not where that comes from"), ("see MIT-licence.txt", "names no licence"),
+    ],
+)  # fmt: skip
+def test_outputs_of_models_need_a_named_licence_and_its_source(words: str, says: str) -> None:
+    found = closed(FULL, rights(model_outputs=words))
+    assert list(found) == ["rights_documented"] and says in found["rights_documented"]
+
+
+def test_each_of_several_models_needs_its_terms() -> None:
+    terms = dict.fromkeys(SPEC.models, "LicenseRef-provider-terms, of 2026-08")
+    assert closed(FULL, rights(model_outputs=terms)) == {}
+    several = plan_of("everything.yaml")
+    assert lacking(several) == ()
+    assert lacking(rights(several, model_outputs="MIT, by its authors")) == (
+        "rights.model_outputs gives one text for roles that ask different models: give one for each role",
+    )
+    (first, *_) = terms
+    less = {name: text for name, text in terms.items() if name != first} | {"nobody": "MIT, by its authors"}
+    found = closed(FULL, rights(model_outputs=less))["rights_documented"]
+    assert found == f"rights.model_outputs.{first} is missing; rights.model_outputs.nobody is no role"
+
+
+def test_an_external_world_needs_terms_for_its_data() -> None:
+    spec = plan_of("external.yaml")
+    assert lacking(spec) == ()
+    assert lacking(rights(spec, data=None)) == ("rights.data is missing",)
+    assert "rights.data names no licence" in lacking(rights(spec, data="ours"))[0]
 
 
 def test_scripted_agents_need_no_terms_but_silence_is_none() -> None:
     arms = {name: ScriptedArm(role="control", scripted="oracle") for name in ARMS}
-    scripted = msgspec.structs.replace(SPEC, factors=msgspec.structs.replace(SPEC.factors, arm=arms))
+    factors = msgspec.structs.replace(SPEC.factors, arm=arms)
+    scripted = msgspec.structs.replace(SPEC, factors=factors, models={})
     assert closed(FULL, rights(scripted, model_outputs="none")) == {}
     assert list(closed(FULL, rights(scripted, model_outputs="unknown"))) == ["rights_documented"]
-    assert list(closed(FULL, rights(scripted, humans="unknown"))) == ["rights_documented"]
-    assert closed(FULL, rights(scripted, humans="none took part")) == {}
+    assert list(closed(FULL, rights(scripted, model_outputs="none", humans="unknown"))) == ["rights_documented"]
+    asked = msgspec.structs.replace(scripted, models=SPEC.models)  # by readings
+    assert list(closed(FULL, rights(asked, model_outputs="none"))) == ["rights_documented"]
 
 
 def test_data_that_was_seen_before_the_seal_closes_its_gate() -> None:
@@ -199,7 +237,7 @@ def test_a_gate_that_an_amendment_after_the_look_left_out_is_decided_all_the_sam
 
 def test_claims_that_an_amendment_dropped_after_the_look_are_counted() -> None:
     (ruling,) = (one for one in decide_gates(SPEC, replace(FULL, dropped=2), {}) if one.gate == "claims_follow_map")
-    assert ruling.open and ruling.evidence.endswith("; 2 more, dropped or reworded after the look, stay listed")
+    assert ruling.open and ruling.evidence.endswith("; 2 more, dropped or reworded after the first attempt, stay listed")
 
 
 def test_what_could_not_be_run_again_is_told_and_what_was_withheld_closes() -> None:

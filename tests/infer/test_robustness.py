@@ -52,6 +52,11 @@ def test_9_3_32_is_told_to_the_one_who_types_analyse() -> None:
     ]
 
 
+def test_an_interval_without_width_is_told_in_the_words_of_the_page() -> None:
+    told = list(caveats(analysed(small({"e": PAIRED % "boot"}), pairs_of(10, 0, 0, 4))))
+    assert told[-1] == "Beware, e on success: the interval has no width."
+
+
 def test_9_3_32_under_another_seed_the_ruling_is_the_other_one() -> None:
     row, verdict = rows(seeded(1), pairs_of(32, 9, 3))
     assert (row["lower"], verdict["verdict"]) == ("0.000000000000", "supported")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sealkit.plan.describe import PlanReport, describe, judge_measures, parts_of_later_engines
-from sealkit.plan.load import Plan, open_plan
+from sealkit.plan.load import Plan, open_plan, open_plan_bytes
 from sealkit.plan.slots import Basis
 from sealkit.wire.errors import MalformedError, UsageError
 from tests.plan.trees import FILES, ROOT
@@ -121,3 +121,11 @@ def test_a_bootstrap_of_few_pairs_that_a_rule_reads_is_warned_of(reports: dict[s
     (warning,) = reports["v1"].warnings  # dc and ca rest on 50 pairs, gains on 30
     assert warning.startswith("noise: a rule reads a percentile bootstrap that rests on 10 pairs; under 20 ")
     assert reports["dry-run"].warnings == ()  # rates of single arms, by Wilson
+
+
+def test_metrics_with_units_in_which_a_slot_without_an_episode_cannot_fail_are_warned_of() -> None:
+    text = FILES["v1"].read_bytes().replace(b"provider_error: missing", b"provider_error: failure")
+    told = [warning for warning in describe(open_plan_bytes(text, "v1.yaml")).warnings if "cannot hold" in warning]
+    assert [warning.split(":")[0] for warning in told] == [
+        f"sample.endings.provider_error cannot hold for {name}" for name in ("named_and_timed", "named")
+    ]

@@ -91,7 +91,7 @@ def test_every_part_of_a_plan_counts(path: tuple[str | int, ...]) -> None:
     """What can be left out is listed here; leaving out anything else is refused."""
     optional = {
         ("confounds", 0), ("world", "run", 0), ("world", "run", 1), ("world", "trees", 1),
-        ("world", "trees", 2), ("world", "environment"),
+        ("world", "trees", 2), ("world", "environment"), ("rights", "data"),
         ("gates", 0), ("gates", 1), ("sample", "attempts", "retry_on", 0), ("metrics", "solved", "primary"),
         *(("factors", "arm", arm, "options", "prompt") for arm in ("short", "long")),
         *(("factors", "arm", arm, "models", 0) for arm in ("short", "long")),

@@ -118,15 +118,16 @@ def synthetic() -> Any:
     return {
         "type": EDITION, "edition": "small-0123456789ab", "plan": planned(_plan().spec), "analysis": record,
         "claims": [claim(one, stratum=strata.get(one, "confirmatory"), why=whys.get(one, "")) for one in STATUSES],
+        "gates_not_asked": [{"gate": "forks_isolated", "meaning": "what it decides"}],
         "gates": [{"gate": name, "meaning": "what it decides", "open": is_open, "evidence": why} for name, is_open, why in gates],
         "amendments": [amendment(1, after=False, reason="the parser dropped the last line of a reply"),
                        amendment(2, after=True, reason="hypothesis E had the wrong sign")],
         "after_amendments": {
             "sensitivity": {"effects": copy.deepcopy(record["effects"][:1]), "verdicts": [
                 {"hypothesis": "E", "metric": None, "verdict": "supported", "why": ""}]},
-            "at_look": [{"hypothesis": "E", "metric": None, "verdict": "supported"}],
+            "other_code": [{"pin": DIGEST, "hypothesis": "E", "metric": None, "verdict": "supported"}],
             "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"},
-                          {"source": "code at the look", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
+                          {"source": "code of pin 0123456789ab", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
             "earlier": [{"hypothesis": "E0", "metric": "success", "says": "plus does worse", "descriptive": False,
                          "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}]},
         "failures": [{"arm": "third", "ending": "harness_error", "tries": 10, "last": "no such file: ask.py"}],

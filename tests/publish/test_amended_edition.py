@@ -137,10 +137,10 @@ def test_a_claim_and_a_hypothesis_that_are_dropped_after_the_look_stay_listed(
     assert asked == {"oracle", "follower"}
     for name in ("report.html", "report.md"):
         report = (folder / name).read_text()
-        assert "Asked at the first look or later, and dropped or changed by an amendment" in report, name
+        assert "Asked once there could be outcomes, and dropped or changed by an amendment" in report, name
         assert "the tracker succeeds 4 of 4" in report and "not asked" in report, name
     (gate,) = (gate for gate in document["gates"] if gate["gate"] == "claims_follow_map")
-    assert gate["evidence"].endswith("; 1 more, dropped or reworded after the look, stay listed")
+    assert gate["evidence"].endswith("; 1 more, dropped or reworded after the first attempt, stay listed")
     said = ok(call("claims", PLAN, cwd=study)).out
     assert "withheld: it-does" in said
     ok(call("verify", folder, "--replay=unsafe", cwd=tmp_path))

@@ -122,6 +122,9 @@ def test_an_edition_says_what_it_stands_on(edition: Path) -> None:
     assert (document["type"], document["edition"]) == ("sealkit/edition/v1", edition.name)
     assert document["study"]["slots"] == document["study"]["admitted"] == 8
     assert [gate["open"] for gate in document["gates"]] == [True] * 5
+    assert [gate["gate"] for gate in document["gates_not_asked"]] == [
+        "baselines_conform", "forks_isolated", "false_rejection_acceptable"
+    ]  # fmt: skip
     assert document["claims"][0]["status"] == "supported"
     assert len(document["does_not_prove"]) == 5
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -82,6 +82,7 @@ texts = st.lists(
 
 
 @settings(deadline=None, max_examples=60)
+@example(text=":+1:/")
 @given(texts.filter(lambda text: text.strip(" ")))
 def test_any_text_is_read_as_it_was_written_and_makes_nothing(text: str) -> None:
     made = markdown(told(text))

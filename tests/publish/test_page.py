@@ -271,7 +271,7 @@ def test_amendments_stand_on_their_side_of_the_first_look() -> None:
     text = check_safe(page(synthetic())).sections["amendments"]
     before, after = text.split("After the first look at outcomes")
     assert "the parser dropped the last line of a reply" in before and "hypothesis E had the wrong sign" in after
-    assert "first episodes" in after and "code at the look" in after
+    assert "first episodes" in after and "code of pin 0123456789ab" in after
     assert "From the episodes under pin" in after
     assert "Withdrawn, claim it-is-withheld: the world does not stand" in after
     document = synthetic()
@@ -282,6 +282,7 @@ def test_amendments_stand_on_their_side_of_the_first_look() -> None:
 def test_gates_are_open_or_closed_with_their_evidence() -> None:
     text = check_safe(page(synthetic())).sections["gates"]
     assert "CLOSED" in text and "the sealed source was not run again" in text
+    assert "forks isolated" in text and "the plan does not name it: nothing was decided" in text
 
 
 def test_many_effects_go_into_several_plots_and_none_is_left_out() -> None:

@@ -51,7 +51,7 @@ effects: {{gain: {{contrast: stepwise - terse, join: [{join}], population: sums,
 hypotheses: {{H1: {{says: steps help, verdict: {{supported: "gain.estimate > 0", otherwise: not_shown}}}}}}
 claims: {{}}
 gates: [sealed_before_look, denominators_reconcile, claims_follow_map, files_verify, rights_documented]
-rights: {{model_outputs: a mock model wrote them, humans: none took part}}
+rights: {{model_outputs: "LicenseRef-mock, a mock model wrote them", humans: none took part, data: none}}
 """
 
 

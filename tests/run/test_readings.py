@@ -225,6 +225,18 @@ def test_five_failures_in_a_row_pause_the_run_and_give_up_no_reading(fresh: Path
     ok(verify(fresh, "--replay"))
 
 
+def test_readings_that_a_stop_left_are_never_taken(fresh: Path) -> None:
+    with Loopback(POLICIES["graded"], lambda number, request: GONE if is_reading(request) else None) as server:
+        assert run(fresh, server).code == 3
+    ok(call("run", PLAN, "--stop", "enough", cwd=fresh))
+    change(fresh, PLAN, "title: ", "title: Once more, ")
+    ok(call("amend", PLAN, "--reason", "the title was dull", cwd=fresh))
+    with Loopback(POLICIES["graded"]) as server:
+        assert "0 of 20 readings" in ok(run(fresh, server)).out
+        assert not server.requests
+    assert sum(map(int, re.findall(r"(\d+) left", ok(verify(fresh)).out))) == 20
+
+
 def test_another_model_than_the_planned_one_pauses_the_readings(fresh: Path) -> None:
     other = wrong_model("other")
     with Loopback(POLICIES["graded"], lambda number, request: other if is_reading(request) else None) as server:

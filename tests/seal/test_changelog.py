@@ -91,7 +91,7 @@ def test_a_block_says_what_the_record_says(study: Path) -> None:
         "pond-v1 A-0002, 2026-11-30T12:00:00Z\n\nReason: it is any frog\n\n- phase: before_any_episode\n"
         "- changed, protected sections: claims\n- unchanged by digest: hypotheses, metrics, analysis, sample\n"
         f"- sections with the same digest as before: {same}\n"
-        "- claims: claims changed before the first look: claims stay confirmatory, and say so\n"
+        "- claims: claims changed: claims stay confirmatory and say so (as amended before the first look): it-jumps\n"
         f"- pin: `{pins[2]}`\n- `head pond-v1 3:{heads[3]}`\n\n"
     )
     assert "- changed, harness: worlds/pond/world.py changed\n" in text(study).split("## ")[1]

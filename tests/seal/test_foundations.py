@@ -13,12 +13,14 @@ from sealkit.seal.foundations import (
     WHOLE,
     effect_on_claims,
     foundations,
+    made_exploratory,
+    made_to_say,
     moved_claims,
     moved_hypotheses,
     moved_under_claims,
     under_hypothesis,
 )
-from sealkit.seal.in_force import LOOKED, PHASES
+from sealkit.seal.in_force import COMPLETE, LOOKED, PHASES, TRIED, WHEN
 from sealkit.wire.chain import Phase
 from tests.plan.trees import FILES
 
@@ -189,20 +191,36 @@ def changed(**fields: object) -> Changed:
     return Changed(**{**nothing, **fields})  # type: ignore[arg-type]
 
 
+FRESH = b"{text: t, stratum: descriptive, needs: [{hypothesis: H2, verdict: [supported]}], does_not_show: u}"
 FILE = (FileChange("worlds/house/world.py", "a", "b"),)
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_protected_change_before_the_look_leaves_claims_and_after_it_makes_them_exploratory(phase: Phase) -> None:
+def test_a_protected_change_leaves_claims_until_all_outcomes_are_there_and_says_what_will_be_ruled(phase: Phase) -> None:
     before, after = plan(), edited(CHANGES["a rule of H2"][0])
-    words = effect_on_claims(before, after, changed(protected=("hypotheses",)), phase, 0)
-    if phase in LOOKED:
+    (words,) = effect_on_claims(before, after, changed(protected=("hypotheses",)), phase, 0)
+    exploratory, says = made_exploratory(before, after, phase), made_to_say(before, after, phase)
+    if phase in COMPLETE:
         assert words == (
-            "claim log-helps-diagnosis is exploratory: after the first look, what it stands on changed: hypotheses.H2",
+            f"claim log-helps-diagnosis is exploratory: {WHEN[phase]}, what it stands on changed: hypotheses.H2"
         )
+        assert (exploratory, says) == ({DIAGNOSIS: ("hypotheses.H2",)}, {})
     else:
-        late = ", after the first confirmatory attempt" if phase == "after_first_episode" else ""
-        assert words == (f"hypotheses changed before the first look{late}: claims stay confirmatory, and say so",)
+        tried = ", after the first confirmatory attempt" if phase == "after_first_episode" else ""
+        said = f"as amended before the first look{tried}"
+        unless = ", where the hypotheses as they were asked come to the same verdicts," if tried else ""
+        assert words == f"hypotheses changed: claims stay confirmatory{unless} and say so ({said}): log-helps-diagnosis"
+        assert (exploratory, says) == ({}, {DIAGNOSIS: said})
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_claim_that_was_itself_changed_when_there_could_be_outcomes_is_exploratory(phase: Phase) -> None:
+    after = edited(CHANGES["the text of a claim"][0])
+    due = {HELPS: (f"claims.{HELPS}",)} if phase in TRIED else {}
+    assert made_exploratory(plan(), after, phase) == due
+    assert set(made_to_say(plan(), after, phase)) == ({HELPS} if not due else set())
+    new = plan(V1.replace(b"claims:\n", b"claims:\n  fresh: " + FRESH + b"\n", 1))
+    assert set(made_exploratory(plan(), new, phase)) == ({"fresh"} if phase in TRIED else set())
 
 
 def test_extra_rows_after_the_look_leave_every_claim() -> None:
@@ -218,16 +236,17 @@ def test_what_is_dropped_after_the_look_is_told() -> None:
     words = effect_on_claims(
         plan(), plan(V1.replace(block, b"")), changed(protected=("claims",)), "after_first_look", 0
     )
-    assert words == ("claim log-helps-diagnosis was dropped after the first look",)
+    assert words == ("claim log-helps-diagnosis was dropped after the first look, and stays listed",)
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_code_and_reruns_are_told_by_phase(phase: Phase) -> None:
     ruling = " ".join(effect_on_claims(plan(), plan(), changed(ruling=FILE), phase, 0))
-    assert ("the code of both pins" in ruling) is (phase in LOOKED)
+    assert ("the code of every pin" in ruling) is (phase in TRIED)
+    assert ("every claim is exploratory" in ruling) is (phase in LOOKED)
     harness = " ".join(effect_on_claims(plan(), plan(), changed(harness=FILE), phase, 0))
     assert ("reported for each pin" in harness) is (phase not in ("before_any_episode", "after_smoke"))
     reruns = " ".join(effect_on_claims(plan(), plan(), changed(), phase, 3))
     assert reruns.startswith("3 blocks are run again in every arm, chosen without outcomes")
-    assert ("exploratory" in reruns) is (phase in LOOKED)
+    assert "another verdict is exploratory" in reruns
     assert effect_on_claims(plan(), plan(), changed(described=("title",)), phase, 0) == ("claims stay as they are",)

@@ -59,14 +59,14 @@ MENDS = (Recovered(entry=0), Repaired(file="journal.jsonl", offset=0, bytes=1, d
 
 
 def followed(events: list[Event], due: tuple[Due, ...] = ()) -> InForce:
-    in_force = InForce(SEALED, due)
+    in_force = InForce(SEALED, due, 2)
     for seq, event in enumerate([SEALED, *events]):
         in_force.follow(Entry(seq=seq, prev=None, time="2026-11-30T12:00:00Z", event=event), f"entry {seq}")
     return in_force
 
 
 def due(number: int, phase: Phase, after: int) -> Due:
-    return Due(event=amended(number, phase), after=after, file=f"v1.A-000{number}.json")
+    return Due(event=amended(number, phase), after=after, file=f"v1.A-000{number}.json", slots=2)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,14 @@ def due(number: int, phase: Phase, after: int) -> Due:
         ([tried(), failed()], "after_first_episode"),
         (
             [tried(), kept(), Closed(stage="confirmatory", slots=1, episodes=1, abandoned=0, missing=0)],
-            "after_first_episode",
+            "after_last_episode",
         ),
         (
             [tried(), kept(), Verified(verifiers={}, accepted=1, rejected={}, abstained=0, errored=0)],
             "after_first_episode",
         ),
         ([tried(), kept(), Admitted(arms={})], "after_first_episode"),
+        ([tried(), kept(), tried(), kept()], "after_last_episode"),  # killed before it was closed
         ([tried(), kept(), LOOK], "after_first_look"),
         ([LOOK], "after_first_look"),
         ([tried(), kept(), LOOK, ANALYSED], "after_analysis"),
@@ -95,7 +96,7 @@ def due(number: int, phase: Phase, after: int) -> Due:
     ],
 )
 def test_the_phase_is_the_furthest_that_was_reached(events: list[Event], phase: Phase) -> None:
-    phases = Phases()
+    phases = Phases(2)
     for event in events:
         phases.follow(event)
     assert phases.phase == phase

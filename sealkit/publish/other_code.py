@@ -1,4 +1,4 @@
-"""What sealed analysis code comes to where it is not this sealkit's: that pinned at the first look, or in force.
+"""What sealed analysis code comes to where it is not this sealkit's: that of an earlier pin, or of the one in force.
 
 The judge, the analysis and the plan of that pin run in child processes over its own source archive, on the episodes
 that count today. What comes back is compared with today's verdicts, and never takes their place.
