@@ -4,6 +4,7 @@ run under a harness that was changed after the first look.
     late = Late(standing)
     late.follow(entry)          # for every entry, in order, before the standing follows it
     late.full                   # numbers of amendments: the confirmatory run had ended, or each slot had its outcome
+    late.lost                   # shards that began in the study's folder and were lost, so that their slots ran anew
     late.played_on              # the first amendment after the look under which slots had their first episode, or None
 
 A look that is recorded is one that somebody made through sealkit. Receipts are files: whoever holds every outcome may
@@ -15,7 +16,7 @@ from __future__ import annotations
 from sealkit.run.progress import SlotIndex, Standing
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.in_force import LOOKED
-from sealkit.wire.chain import Amended, Closed, Entry, EpisodeKept
+from sealkit.wire.chain import Amended, Closed, Entry, EpisodeKept, ShardLost
 
 
 class Late:
@@ -23,6 +24,7 @@ class Late:
 
     def __init__(self, stage: Standing) -> None:
         self.full: set[int] = set()
+        self.lost: list[ShardLost] = []
         self.played_on: int | None = None
         self._stage = stage
         self._ended = False  # the stage was closed once, or every slot had its outcome
@@ -36,6 +38,8 @@ class Late:
             self._ended = self._ended or event.stage == "confirmatory"
         elif isinstance(event, Amended):
             self._amend(event)
+        elif isinstance(event, ShardLost):
+            self.lost.append(event)
         elif isinstance(event, EpisodeKept) and event.stage == "confirmatory":
             self._keep(event)
 

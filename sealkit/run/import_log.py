@@ -60,7 +60,7 @@ def import_inspect(path: Path, plan_path: Path, arm: str, *, now: Callable[[], d
     log = read_log(path)
     before = _before_seal(bench, log, str(path))
     taken = _Fitting(bench, arm, log, str(path)).all()
-    with bench.writing(now()) as journal, interrupts() as ctrl_c, ctrl_c.held():
+    with bench.writing(now) as journal, interrupts() as ctrl_c, ctrl_c.held():
         state, resumed = _standing(bench, arm, log.digest, [slot for slot, _ in taken], str(path))
         journal.append(bench.opened(), now=now())
         if not resumed:

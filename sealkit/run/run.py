@@ -71,10 +71,9 @@ def run_stage(
     """
     if bench.roles and models is None:
         raise UsageError(f"no endpoint serves the model roles {', '.join(bench.roles)}", remedy="give --endpoint")
-    with bench.writing(now()) as journal, interrupts() as ctrl_c:
+    with bench.writing(now) as journal, interrupts() as ctrl_c:
         desk = Desk(bench, journal, now, watch, ctrl_c)
         state, spent, withheld = _standing(bench)
-        bench.check_may_run(state)
         before = state.episodes
         watch.begin(before)
         if not state.closed:
@@ -107,9 +106,8 @@ def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> Run
 
     `OutOfOrderError` if it is closed already.
     """
-    with bench.writing(now()) as journal, interrupts() as ctrl_c:
+    with bench.writing(now) as journal, interrupts() as ctrl_c:
         state, spent, _ = _standing(bench)
-        bench.check_may_run(state)
         if state.closed:
             raise OutOfOrderError("the run has come to its end already", where=str(bench.plan_path))
         with ctrl_c.held():
@@ -130,7 +128,10 @@ def _read(desk: Desk, models: Models, spent: Spent, withheld: frozenset[str]) ->
 
 
 def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str]]:
-    """Where the stage stands, what all stages and pins of its journal have spent, and bodies that are withheld."""
+    """Where the stage stands, what all stages and pins of its journal have spent, and bodies that are withheld.
+
+    `OutOfOrderError` if it may not be run: shards wait to be merged.
+    """
     state, spent = bench.begin(), Spent()
     withheld: set[str] = set()
     history = bench.history()
@@ -139,6 +140,7 @@ def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str]]:
         if isinstance(entry.event, Withheld):
             withheld.add(entry.event.digest)
         spent = added(spent, _spent(history, entry))
+    bench.check_may_run(history)
     return state, spent, frozenset(withheld)
 
 

@@ -9,7 +9,7 @@ them is under it. The phase of an amendment is what the entries before it say, n
 
     before_any_episode     no slot was tried
     after_smoke            a smoke slot was tried
-    after_first_episode    a confirmatory slot was tried, whatever came of it
+    after_first_episode    a confirmatory slot was tried, whatever came of it; or a shard of it was lost
     after_first_look       somebody saw confirmatory outcomes through sealkit
     after_analysis         the analysis was made
 """
@@ -36,6 +36,7 @@ from sealkit.wire.chain import (
     Recovered,
     Repaired,
     Sealed,
+    ShardLost,
 )
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
@@ -64,6 +65,8 @@ class Phases:
         """Take one more entry into account."""
         if type(event) is Attempted:
             self._reach(2 if event.stage == "confirmatory" else 1)
+        elif type(event) is ShardLost:
+            self._reach(2)
         elif type(event) is Looked:
             self._reach(3)
         elif type(event) is Analysed:
