@@ -25,6 +25,7 @@ from sealkit.seal.heads import quoted_heads
 from sealkit.seal.history import Anchor, History, spell_slot
 from sealkit.seal.piloted import Piloted, check_pilot
 from sealkit.seal.sealed import SealedPlan, find_drift
+from sealkit.verify.folder import leftovers
 from sealkit.verify.shards import check_shards
 from sealkit.verify.study import Checked, Study
 from sealkit.verify.tally import CallTally
@@ -39,6 +40,7 @@ from sealkit.wire.chain import (
     Failed,
     JournalHead,
     Published,
+    Repaired,
     Verified,
     Withdrawn,
     parse_head,
@@ -189,7 +191,12 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         smoke=watching.smoke,
         closed=stage.closed,
         anchors=history.anchored,
-        notes=(*_notes(study, history.clock_went_back), *unmeasured, *check_shards(study.sealed, history)),
+        notes=(
+            *_notes(study, history.clock_went_back),
+            *unmeasured,
+            *check_shards(study.sealed, history),
+            *leftovers(study.sealed, study.calls.named, study.calls.taken_out, watching.moved),
+        ),
         recorded=watching.recorded,
         analysed=watching.analysed,
         changed_since=watching.changed_since,
@@ -225,6 +232,7 @@ class _Watching:
         self.published: dict[str, str] = {}
         self.analyses: list[str] = []
         self.blocks: list[bytes] = []
+        self.moved: set[str] = set()
         self.not_admitted: list[NotAdmitted] = []
         self.refused = self.smoke = self.tampered_apart = 0
         self.refused_apart: dict[str, int] = {}
@@ -246,6 +254,8 @@ class _Watching:
             self.analyses.append(entry.event.results)
         elif isinstance(entry.event, Published):
             self.published[entry.event.edition] = entry.event.results
+        elif isinstance(entry.event, Repaired) and entry.shard is None:
+            self.moved.add(entry.event.moved_to)
         elif isinstance(entry.event, (Amended, Withdrawn)):
             self._change(entry, entry.event)
         elif isinstance(entry.event, Failed) and entry.event.stage == "confirmatory":

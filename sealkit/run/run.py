@@ -34,6 +34,7 @@ from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withheld, call_lines
 from sealkit.wire.errors import OutOfOrderError, UsageError
+from sealkit.wire.text import shortened
 
 STOPPED = "stopped"
 
@@ -223,15 +224,16 @@ class _Slots(Loop[Slot, Executor]):
         self.state.in_a_row.clear()
 
     def fail(self, one: Try[Slot], broke: Broke) -> int:
+        why = shortened(broke.why)  # a program's words may be without end
         failed = Failed(
             stage=self.bench.stage, pin=self.bench.pin, slot=one.work, attempt=one.number, ending=broke.ending,
-            why=broke.why, calls=call_lines(broke.calls),
+            why=why, calls=call_lines(broke.calls),
         )  # fmt: skip
         self.journal.append(failed, now=self.now(), calls=broke.calls)
         self.state.abandoned[str(one.work["arm"])] -= 1
         number = self.state.index(one.work)
         self.state.failed[number] += 1
-        self.state.last_failure[str(one.work["arm"])] = f"{broke.ending}: {broke.why}"
+        self.state.last_failure[str(one.work["arm"])] = f"{broke.ending}: {why}"
         self.state.in_a_row.append(number)
         return self.state.failed[number]
 
