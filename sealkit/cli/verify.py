@@ -129,7 +129,10 @@ def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[A
     sealed, told = study.sealed, []
     if others := known.other_seals(sealed.plan.spec.id, sealed.pin):
         listed = ", ".join(f"{short(other.pin)} on {other.seen[:10]}" for other in others[:3])
-        told.append(f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {listed}")
+        told.append(
+            f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {listed}; a scratch copy has "
+            "a seal of its own, and so has a study that was sealed twice: who published it can say which"
+        )
     head, here = known.recall(sealed.pin), read_head(sealed.receipts, inside=sealed.study)
     if head is None:
         return (), tuple(told)

@@ -166,6 +166,7 @@ def test_a_shard_that_was_deleted_is_named_by_all_and_let_go_by_merge_alone_for_
     gone = "shard 1 of 2 began here, and its journal is gone"
     for outcome in (run(two, "1/2"), merge(two), call("verify", "--no-remember", cwd=two)):
         assert (outcome.code, gone in outcome.err) == (1, True), outcome.said
+    assert "shard 1 of 2: began here, and its journal is gone" in ok(call("status", cwd=two)).out
     assert call("run", PLAN, cwd=two).code == 2, "its slots are not run by the main run in silence"
     report = json.loads(ok(merge(two, "--unfinished", "--json")).out)
     assert (report["shards"], report["lost"], report["closed"]) == (1, 1, False)
