@@ -17,9 +17,9 @@ from sealkit.agents.models.budget import Spent
 from sealkit.run.bench import Bench
 from sealkit.run.calling import INTERRUPTED
 from sealkit.run.executor import Executor
+from sealkit.run.in_a_row import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.run.interrupt import Interrupts
 from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
-from sealkit.run.progress import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.seal.journal import Journal
 from sealkit.wire.chain import Paused, call_lines
 from sealkit.wire.errors import HarnessError, SealkitError

@@ -219,9 +219,7 @@ class _Slots(Loop[Slot, Executor]):
             outcome.line, stage=self.bench.stage, pin=self.bench.pin, slot=one.work, attempt=one.number,
             now=self.now(), calls=outcome.calls,
         )  # fmt: skip
-        self.state.abandoned[str(one.work["arm"])] -= 1
-        self.state.kept[self.state.index(one.work)] = 1
-        self.state.in_a_row.clear()
+        self.state.settle(one.work, None)
 
     def fail(self, one: Try[Slot], broke: Broke) -> int:
         why = shortened(broke.why)  # a program's words may be without end
@@ -230,13 +228,8 @@ class _Slots(Loop[Slot, Executor]):
             why=why, calls=call_lines(broke.calls),
         )  # fmt: skip
         self.journal.append(failed, now=self.now(), calls=broke.calls)
-        self.state.abandoned[str(one.work["arm"])] -= 1
-        number = self.state.index(one.work)
-        self.state.failed[number] += 1
-        self.state.last_failure[str(one.work["arm"])] = f"{broke.ending}: {why}"
-        self.state.in_a_row.append(number)
-        return self.state.failed[number]
+        return self.state.settle(one.work, f"{broke.ending}: {why}")
 
     @property
     def errors_in_a_row(self) -> int:
-        return len(self.state.in_a_row)
+        return self.state.in_a_row.longest
