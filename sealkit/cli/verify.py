@@ -20,6 +20,7 @@ from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
+from sealkit.publish.anchors import anchors_of, editions_in
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import BUNDLE, edition_of
 from sealkit.publish.given import what_is_given
@@ -31,7 +32,7 @@ from sealkit.publish.released import (
     is_released,
     open_released,
 )
-from sealkit.publish.review import Review, anchors_of, editions_in, review
+from sealkit.publish.review import Review, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import read_head
