@@ -14,7 +14,9 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+import shutil
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -270,7 +272,18 @@ def to_type(*words: Path | str) -> str:
     >>> to_type("seal", Path("my study/plans/v1.yaml"))
     "sealkit seal 'my study/plans/v1.yaml'"
     """
-    return shlex.join(("sealkit", *map(str, words)))
+    return shlex.join((*_program(), *map(str, words)))
+
+
+def _program() -> tuple[str, ...]:
+    """How sealkit is called here: by its name, unless a shell would not find it and it was called otherwise."""
+    called = Path(sys.argv[0])
+    if shutil.which("sealkit") is None and called.parent != Path():
+        if called.name == "sealkit":
+            return (str(called),)
+        if called.parts[-2:] == ("sealkit", "__main__.py"):
+            return (sys.executable, "-m", "sealkit")
+    return ("sealkit",)
 
 
 def kind_of_file(mode: int) -> str:

@@ -57,6 +57,11 @@ def command(ctx: click.Context, into: Path | None, local_model: Path | None) -> 
         ctx.exit(0 if _demo(folder / LOCAL_PLAN, (address,)) else 1)
 
 
+def _verify(edition: Path) -> str:
+    # Each demo has a seal of its own: this machine need not remember it beside the study that it is a copy of.
+    return to_type("verify", edition, "--replay", "--no-remember")
+
+
 def _demo(plan: Path, endpoints: tuple[str, ...]) -> bool:
     sealed = make_seal(plan, now=now())
     sealed.manifest.close()
@@ -82,5 +87,5 @@ def _demo(plan: Path, endpoints: tuple[str, ...]) -> bool:
         f"{len(supported)} of {len(analysis.verdicts)} predictions supported"
     )
     click.echo(f"the published page: {publications / edition.name / 'report.html'}")
-    click.echo(f"check it as a stranger: {to_type('verify', publications / edition.name, '--replay')}")
+    click.echo(f"check it as a stranger: {_verify(publications / edition.name)}")
     return (bool(endpoints) or len(supported) == len(analysis.verdicts)) and edition.may_be_published

@@ -26,6 +26,7 @@ def command(plan: Path, unfinished: bool, as_json: bool) -> None:
     Before it, each shard was run: `sealkit run plans/v1.yaml --shard 1/2`, and so on.
 
     Refused if a shard is missing or not closed, if one is of another seal, pin or share, or if its bytes do not hold.
+    With --unfinished, a shard that began in this folder and is gone is recorded as lost: claims become exploratory.
     The folders of the shards stay as they are. A merge that was killed goes on where it was; another one changes
     nothing.
     """
@@ -40,11 +41,13 @@ def command(plan: Path, unfinished: bool, as_json: bool) -> None:
 def _tell(report: MergeReport, plan: Path, as_json: bool) -> None:
     if as_json:
         print_json(
-            {"shards": report.shards, "copied": report.copied, "slots": report.slots, "episodes": report.episodes,
-             "abandoned_attempts": report.abandoned, "closed": report.closed}
+            {"shards": report.shards, "lost": report.lost, "copied": report.copied, "slots": report.slots,
+             "episodes": report.episodes, "abandoned_attempts": report.abandoned, "closed": report.closed}
         )  # fmt: skip
         return
-    if not report.copied:
+    if report.lost:
+        click.echo(f"{report.lost} shards began here and are gone: recorded as lost, and claims become exploratory")
+    if not report.copied and not report.lost:
         click.echo(f"{report.shards} shards were merged before; nothing was to be done")
     else:
         click.echo(

@@ -13,6 +13,7 @@ import click
 
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
+from sealkit.wire.text import plain
 
 if TYPE_CHECKING:  # most commands call no model, and start sooner without it
     from sealkit.agents.models.budget import Spent
@@ -55,13 +56,7 @@ def heading(words: str) -> None:
     click.echo(f"\n{click.style(words, bold=True)}")
 
 
-def escape(text: str) -> str:
-    """`text` with every control, bidirectional and unassigned character written as `\\uXXXX`.
-
-    >>> escape("a\\x1b[31mred\\u202e")
-    'a\\\\x1b[31mred\\\\u202e'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+escape = plain
 
 
 def cost_in_words(microusd: int, *, priced: bool) -> str:

@@ -78,7 +78,7 @@ def command(
 
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
     on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent
-    budget or five errors in a row pause it. Progress shows counts, never outcomes.
+    budget or five errors in a row pause it, and so do the first five of an arm. Progress shows counts, never outcomes.
 
     With --stop, slots that have no episode by now are missing for good, and counted so in every result.
 

@@ -10,6 +10,7 @@ from sealkit.cli.out import escape, heading, json_option, print_json
 from sealkit.files import to_type
 from sealkit.plan.load import open_plan
 from sealkit.publish.status import Standing, status_of
+from sealkit.seal.places import beside
 from sealkit.wire.errors import SealkitError, UsageError
 from sealkit.wire.records import Json
 
@@ -43,7 +44,11 @@ def command(plans: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _standing(path: Path) -> Standing:
+    following = to_type("check", path)
     try:
-        return status_of(path, open_plan(path))
+        plan = open_plan(path)
+        if beside(path, "seal.json").exists():
+            following = to_type("verify", path)
+        return status_of(path, plan)
     except SealkitError as error:
-        return Standing(str(path), "does not hold", (str(error),), to_type("check", path))
+        return Standing(str(path), "does not hold", (str(error),), following)

@@ -20,6 +20,7 @@ from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
+from sealkit.publish.anchors import anchors_of, editions_in
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import BUNDLE, edition_of
 from sealkit.publish.given import what_is_given
@@ -31,7 +32,7 @@ from sealkit.publish.released import (
     is_released,
     open_released,
 )
-from sealkit.publish.review import Review, anchors_of, editions_in, review
+from sealkit.publish.review import Review, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import read_head
@@ -129,7 +130,10 @@ def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[A
     sealed, told = study.sealed, []
     if others := known.other_seals(sealed.plan.spec.id, sealed.pin):
         listed = ", ".join(f"{short(other.pin)} on {other.seen[:10]}" for other in others[:3])
-        told.append(f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {listed}")
+        told.append(
+            f"this machine has seen another seal of a plan called {sealed.plan.spec.id}: {listed}; a scratch copy has "
+            "a seal of its own, and so has a study that was sealed twice: who published it can say which"
+        )
     head, here = known.recall(sealed.pin), read_head(sealed.receipts, inside=sealed.study)
     if head is None:
         return (), tuple(told)

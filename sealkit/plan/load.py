@@ -61,8 +61,8 @@ def open_plan(path: Path) -> Plan:
 def open_plan_bytes(data: bytes, name: str) -> Plan:
     """The plan in `data`, checked. `name` stands for the file in messages.
 
-    Raises `MalformedError` if it is not YAML as sealkit reads it, and `UsageError` if it is no plan that can be meant;
-    either lists every problem found, with line, column and remedy.
+    Raises `UsageError` if it is not YAML as sealkit reads it, or no plan that can be meant: it lists every problem
+    found, with line, column and remedy.
     """
     document = read_yaml(data, name)
     spec = _spec(document)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from sealkit.wire.errors import MalformedError, UsageError
+from sealkit.wire.errors import UsageError
 
 MOST: Final = 20
 
@@ -88,12 +88,12 @@ class Flaw(msgspec.Struct, frozen=True):
         return f"{name}:{self.position[0]}:{self.position[1]} {spell(self.path)}"
 
 
-def malformed_error(flaws: Sequence[Flaw], name: str) -> MalformedError:
-    """One error for all `flaws` (at least one)."""
+def text_error(flaws: Sequence[Flaw], name: str) -> UsageError:
+    """One error for all `flaws` (at least one) of a plan's text; a plan is what somebody asks for, so is its text."""
     ordered = sorted(flaws, key=lambda flaw: flaw.position)
     first, rest = ordered[0], ordered[1:]
     lines = (f"{flaw.where(name)}: {flaw.what}; {flaw.remedy}" for flaw in rest)
-    return MalformedError(first.what, where=first.where(name), remedy=first.remedy + _others(lines))
+    return UsageError(first.what, where=first.where(name), remedy=first.remedy + _others(lines))
 
 
 def _others(lines: Iterable[str]) -> str:

@@ -8,7 +8,7 @@
 >>> read_yaml(b"a: ~", "plan.yaml")
 Traceback (most recent call last):
     ...
-sealkit.wire.errors.MalformedError: plan.yaml:1:4 $.a: ~ stands for nothing; write null, or "" for empty text
+sealkit.wire.errors.UsageError: plan.yaml:1:4 $.a: ~ stands for nothing; write null, or "" for empty text
 
 Quoted and block scalars are text. A plain scalar is a whole number, a decimal (read digit by digit, never as a
 float), a range `0..9`, `true`, `false`, `null`, or else text.
@@ -41,7 +41,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import Reader
 
-from sealkit.plan.problems import MOST, Flaw, KeyPath, Position, Positions, cut, malformed_error
+from sealkit.plan.problems import MOST, Flaw, KeyPath, Position, Positions, cut, text_error
 from sealkit.plan.scalars import Ambiguous, Range, Value, plain_value, unseen_character
 
 MAX_BYTES: Final = 1024 * 1024
@@ -61,7 +61,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def read_yaml(data: bytes, name: str) -> Document:
-    """The one document in `data`; `MalformedError` lists everything in it that is refused, with positions."""
+    """The one document in `data`; `UsageError` lists everything in it that is refused, with positions."""
     builder = _Builder(name)
     text = _text(data, builder)
     try:
@@ -159,7 +159,7 @@ class _Builder:
             self.stop()
 
     def stop(self) -> None:
-        raise malformed_error(self.flaws, self.name)
+        raise text_error(self.flaws, self.name)
 
     def document(self) -> Document:
         if not self.documents:

@@ -164,6 +164,9 @@ def _exploratory(
         when = f"amendment {late.played_on}, after the first look,"
         for name in sealed.plan.spec.claims:
             reasons.setdefault(name, f"{when} changed what episodes run under, and more came after")
+    for one in late.lost:
+        why = f"shard {one.shard} of {one.of} was lost, and its slots may have run anew by choice"
+        reasons |= {name: reasons.get(name, why) for name in sealed.plan.spec.claims}
     for ruled, words in others:
         for name, why in _unlike(sealed, analysis, ruled, words):
             reasons.setdefault(name, why)

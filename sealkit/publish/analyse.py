@@ -50,7 +50,17 @@ def check_analysis_code(sealed: SealedPlan) -> None:
 
 
 def analysis_of(study: Study, found: Review) -> Analysis:
-    """The analysis of a study whose episodes the review measured; a function of these bytes alone."""
+    """The analysis of a study whose episodes the review measured; a function of these bytes alone.
+
+    `UntrustedError` if a body that an episode rests on was removed or changed without an entry: who can delete files
+    does not choose which episodes count.
+    """
+    if lost := study.calls.lost:
+        raise UntrustedError(
+            f"{len(lost)} episodes rest on a body that was removed or changed without an entry, the first: {lost[0]}",
+            where=str(study.sealed.receipts),
+            remedy="put it back as it was; what must not be kept is taken out by `sealkit withhold`",
+        )
     if found.cells is None:
         raise HarnessError("nothing was measured", remedy="the sealed judge runs with --replay")
     return analyse(study.sealed.plan, found.pins, found.flow, found.cells)

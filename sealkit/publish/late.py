@@ -2,6 +2,7 @@
 
     late = Late(standing)
     late.follow(entry)          # for every entry, in order, before the standing follows it
+    late.lost                   # shards that began in the study's folder and were lost, so that their slots ran anew
     late.played_on              # the first amendment after the look under which slots had their first episode, or None
 """
 
@@ -10,13 +11,14 @@ from __future__ import annotations
 from sealkit.run.progress import SlotIndex, Standing
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.in_force import LOOKED
-from sealkit.wire.chain import Amended, Entry, EpisodeKept
+from sealkit.wire.chain import Amended, Entry, EpisodeKept, ShardLost
 
 
 class Late:
     """Follows a journal beside the standing of its confirmatory stage."""
 
     def __init__(self, stage: Standing) -> None:
+        self.lost: list[ShardLost] = []
         self.played_on: int | None = None
         self._stage = stage
         self._changed: int | None = None  # the first amendment after the look that changed what episodes run under
@@ -27,6 +29,8 @@ class Late:
         event = entry.event
         if isinstance(event, Amended):
             self._amend(event)
+        elif isinstance(event, ShardLost):
+            self.lost.append(event)
         elif isinstance(event, EpisodeKept) and event.stage == "confirmatory":
             self._keep(event)
 

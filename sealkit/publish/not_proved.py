@@ -8,6 +8,7 @@ from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 
 _ALWAYS: Final = (
     "That no unrecorded call or run, and no second sealed plan, came before or beside this one.",
+    "That a shard which ran in another copy of the study ran once: one whose record was thrown away leaves no trace.",
     "That nobody opened the files directly before the look that is recorded.",
     "That an external fact was true, or that a model read or understood a notice.",
     "That the host was honest: an owner who lies in contract, roots and receipts alike is not detected.",

@@ -13,13 +13,9 @@ from __future__ import annotations
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from sealkit.wire.records import Json
+from sealkit.wire.text import plain as plain
 
 PLACES = Decimal("0.001")
-
-
-def plain(text: str) -> str:
-    """`text` with every control, bidirectional and unassigned character spelled out, newlines too."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def number(value: Json) -> str:

@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import msgspec
 
-from sealkit.files import read_file_safely
 from sealkit.infer.admit import Admission, ArmTally, admit
 from sealkit.infer.cells import Cells
 from sealkit.infer.flow import ArmFlow
 from sealkit.publish.late import Late
 from sealkit.publish.measuring import Measuring
+from sealkit.publish.review_notes import notes_of
 from sealkit.run.progress import begin_sealed
-from sealkit.seal.changelog import ALL, CHANGELOG, block_of, check_changelog, read_changelog
-from sealkit.seal.closure import environment, environment_changes, sealkit_drift
-from sealkit.seal.heads import quoted_heads
+from sealkit.seal.changelog import ALL, block_of, check_changelog
 from sealkit.seal.history import Anchor, History, spell_slot
 from sealkit.seal.piloted import Piloted, check_pilot
-from sealkit.seal.sealed import SealedPlan, find_drift
+from sealkit.verify.folder import leftovers
 from sealkit.verify.shards import check_shards
 from sealkit.verify.study import Checked, Study
 from sealkit.verify.tally import CallTally
-from sealkit.wire.canon import decode_value
 from sealkit.wire.chain import (
     Admitted,
     Amended,
@@ -39,16 +35,13 @@ from sealkit.wire.chain import (
     Failed,
     JournalHead,
     Published,
+    Repaired,
     Verified,
     Withdrawn,
-    parse_head,
 )
 from sealkit.wire.episode import Counts
-from sealkit.wire.errors import MalformedError, SealkitError
 from sealkit.wire.verdict import Abstained, Accepted, Rejected
 
-PUBLICATIONS = "publications"
-_MAX_EDITION = 64 * 1024 * 1024
 _MOST_NAMED = 100
 
 
@@ -189,7 +182,12 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         smoke=watching.smoke,
         closed=stage.closed,
         anchors=history.anchored,
-        notes=(*_notes(study, history.clock_went_back), *unmeasured, *check_shards(study.sealed, history)),
+        notes=(
+            *notes_of(study, history.clock_went_back),
+            *unmeasured,
+            *check_shards(study.sealed, history),
+            *leftovers(study.sealed, study.calls.named, study.calls.taken_out, watching.moved),
+        ),
         recorded=watching.recorded,
         analysed=watching.analysed,
         changed_since=watching.changed_since,
@@ -225,6 +223,7 @@ class _Watching:
         self.published: dict[str, str] = {}
         self.analyses: list[str] = []
         self.blocks: list[bytes] = []
+        self.moved: set[str] = set()
         self.not_admitted: list[NotAdmitted] = []
         self.refused = self.smoke = self.tampered_apart = 0
         self.refused_apart: dict[str, int] = {}
@@ -246,6 +245,8 @@ class _Watching:
             self.analyses.append(entry.event.results)
         elif isinstance(entry.event, Published):
             self.published[entry.event.edition] = entry.event.results
+        elif isinstance(entry.event, Repaired) and entry.shard is None:
+            self.moved.add(entry.event.moved_to)
         elif isinstance(entry.event, (Amended, Withdrawn)):
             self._change(entry, entry.event)
         elif isinstance(entry.event, Failed) and entry.event.stage == "confirmatory":
@@ -338,80 +339,3 @@ class _Watching:
             verifiers=trees, accepted=self._accepted, rejected=dict(sorted(self._rejected.items())),
             abstained=self._abstained, errored=self._errored,
         )  # fmt: skip
-
-
-def anchors_of(study: Study, expected: Iterable[Anchor]) -> tuple[Anchor, ...]:
-    """Every head that something outside the journal quotes: those `expected`, the changelog's, the editions'."""
-    sealed = study.sealed
-    anchors = list(expected)
-    changelog = read_changelog(sealed.study).decode(errors="replace")
-    anchors += quoted_heads(changelog, plan=sealed.plan.spec.id, source=CHANGELOG)
-    return (*anchors, *_edition_anchors(sealed))
-
-
-def editions_in(study: Path) -> tuple[Path, ...]:
-    """The folders of a study's editions, but for those that are only being made."""
-    return tuple(path for path in sorted((study / PUBLICATIONS).glob("*")) if not path.name.startswith("."))
-
-
-def _edition_anchors(sealed: SealedPlan) -> Iterator[Anchor]:
-    """The heads that the study's own editions of this seal quote."""
-    for path in (folder / "results.json" for folder in editions_in(sealed.study)):
-        if not path.exists():
-            continue
-        source = f"edition {path.parent.name}"
-        raw = read_file_safely(path, inside=sealed.study, limit=_MAX_EDITION)
-        edition = decode_value(raw.removesuffix(b"\n"), where=str(path))
-        study = edition.get("study") if isinstance(edition, dict) else None
-        if not isinstance(study, dict):
-            raise MalformedError("is no edition", where=str(path), remedy="it was edited")
-        if study.get("pin") == sealed.pin:
-            count, digest = parse_head(str(study.get("head")), where=str(path))
-            yield Anchor(count, digest, source)
-
-
-def _has_working_tree(study: Path) -> bool:
-    """Whether there is more of a study here than its records: in a bundle there is not."""
-    return any((study / name).is_dir() for name in ("worlds", "verifiers", "arms"))
-
-
-def _call_notes(study: Study) -> Iterator[str]:
-    """What there is to say of calls to models beside their counts."""
-    if study.calls.withheld:
-        yield f"{study.calls.withheld} bodies of calls are withheld: what they hold is not checked"
-    if study.reruns.same:
-        yield f"{study.reruns.same} episodes run again by their sealed arms from the recorded replies, the same bytes"
-    if study.reruns.withheld:
-        yield f"{study.reruns.withheld} episodes cannot be run again by their arms: replies are withheld"
-    if study.readings.same:
-        yield f"{study.readings.same} readings asked and read again by the sealed judge, with the same result"
-    if study.readings.withheld:
-        yield f"{study.readings.withheld} readings cannot be read again: replies are withheld"
-    if study.reruns.programs:
-        yield f"{study.reruns.programs} episodes of arms that are programs are not run again by these"
-
-
-def _notes(study: Study, clock_went_back: tuple[int, ...]) -> tuple[str, ...]:
-    sealed = study.sealed
-    notes = list(_call_notes(study))
-    back = "order comes from the chain"
-    notes += [f"the clock went back before entry {number}: {back}" for number in clock_went_back[:5]]
-    states = {(name, state) for under in study.under.values() for name, state in under.verifiers.items()}
-    notes += [f"verifier {name} {state}" for name, state in sorted(states) if state.startswith("differs")]
-    notes += [f"verifier {name} is not checked: it needs the study's code (--replay)" for name in study.unchecked]
-    if states and all(state == "the study's own" for _, state in states):
-        notes.append("admitted by the study's own verifiers alone: no verifier of yours ruled on this evidence")
-    since = "the seal" if not sealed.latest.number else f"amendment {sealed.latest.number}"
-    if _has_working_tree(sealed.study):
-        try:
-            moved = [str(one) for one in find_drift(sealed)]
-        except SealkitError as error:
-            moved = [str(error)]
-        if moved:
-            notes.append(f"the working tree has moved on since {since}, {len(moved)} files; the first: {moved[0]}")
-    elif own := sealkit_drift(sealed.latest.closure):
-        notes.append(f"this sealkit is another than at {since}, {len(own)} files; the first: {own[0]}")
-    changes = environment_changes(sealed.latest.closure.environment, environment())
-    if changes:
-        notes.append(f"another environment than at the seal: {'; '.join(changes[:4])}{' …' if changes[4:] else ''}")
-    return tuple(notes)

@@ -76,7 +76,8 @@ def status_of(path: Path, plan: Plan) -> Standing:
     if stage.closed:
         return Standing(plan.spec.id, "run", tuple(facts), to_type("analyse", path))
     state = "being run" if stage.episodes or shards else "sealed"
-    if not stage.merged and any(shard.sharded.pin == sealed.latest.pin for shard in shards):
+    waiting = history.taken.waiting if history.taken is not None else ()
+    if waiting or (not stage.merged and any(shard.sharded.pin == sealed.latest.pin for shard in shards)):
         return Standing(plan.spec.id, state, tuple(facts), f"{to_type('merge', path)}, when every shard is closed")
     world = plan.spec.world
     from_logs = isinstance(world, ExternalWorld) and world.run is None
@@ -86,8 +87,15 @@ def status_of(path: Path, plan: Plan) -> Standing:
 
 
 def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> Iterator[str]:
-    """A line for each shard in the folder: how far it is, and whether it was merged."""
-    merged = {(one.shard, one.of) for one in main.taken.merged} if main.taken is not None else set()
+    """A line for each shard: how far it is, whether it was merged, or that it is gone."""
+    assert main.taken is not None
+    taken, shards = main.taken, tuple(shards)
+    merged = {(one.shard, one.of) for one in taken.merged}
+    here = {shard.sharded.shard for shard in shards if shard.sharded.of == taken.shared_among}
+    for number in sorted(set(taken.waiting) - here):
+        yield f"shard {number} of {taken.shared_among}: began here, and its journal is gone"
+    for number in sorted(taken.lost):
+        yield f"shard {number} of {taken.shared_among}: began here and was lost; its slots are left to the main run"
     for shard in shards:
         said = shard.sharded
         if (said.shard, said.of) in merged:

@@ -23,7 +23,7 @@ from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.plan.slots import Stage, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.run.external import Command, open_command
-from sealkit.run.order import drawn_slots
+from sealkit.run.order import drawn_blocks, drawn_slots
 from sealkit.run.play import Playing, answered, nobody, play_arm
 from sealkit.run.progress import Standing, begin, begin_sealed, begin_shard
 from sealkit.run.shares import drawn_share
@@ -32,11 +32,19 @@ from sealkit.seal.history import History, open_history
 from sealkit.seal.journal import Journal, exclusive
 from sealkit.seal.recovery import begin_or_recover, recover
 from sealkit.seal.sealed import SealedPlan, check_no_drift, declared, open_seal, receipts_folder, study_of
-from sealkit.seal.shards import check_none_waits, find_shards, read_sharded, shard_folder
+from sealkit.seal.shards import (
+    Shard,
+    check_none_waits,
+    check_still_here,
+    find_shards,
+    read_sharded,
+    shard_folder,
+)
 from sealkit.wire.canon import digest_record, encode_record
-from sealkit.wire.chain import Attempted, Opened, Sharded, Slot
+from sealkit.wire.chain import JournalHead, Opened, Sharded, ShardHead, Slot
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import OutOfOrderError, UsageError
+from sealkit.wire.merged import Taken
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 from sealkit.world.readers import open_readers
 from sealkit.world.sdk import Reader
@@ -123,10 +131,10 @@ class Bench:
         return Opened(stage=self.stage, pin=self.pin, sealkit=sealkit.__version__, environment=here)
 
     @contextmanager
-    def writing(self, now: datetime) -> Iterator[Journal]:
+    def writing(self, now: Callable[[], datetime]) -> Iterator[Journal]:
         """The stage's journal, recovered from a crash if need be; nobody else writes it meanwhile."""
         if self.share is not None:
-            with self._writing_shard(now) as journal:
+            with self._writing_shard(*self.share, now) as journal:
                 yield journal
             return
         if self.stage == "pilot":
@@ -134,37 +142,60 @@ class Bench:
         with exclusive(self.folder, inside=self.study):
             if self.stage == "pilot":
                 _refuse_sealed(self.plan_path)  # it may have been sealed since the bench was opened
-                yield begin_or_recover(self.folder, self.opened(), inside=self.study, now=now)
+                yield begin_or_recover(self.folder, self.opened(), inside=self.study, now=now())
             else:
-                recover(self.folder, inside=self.study, now=now)
+                recover(self.folder, inside=self.study, now=now())
                 yield Journal.open(self.folder, inside=self.study)
 
     @contextmanager
-    def _writing_shard(self, now: datetime) -> Iterator[Journal]:
-        """The shard's own journal, bound to the main one, which nobody but other shards of this run has open."""
-        assert self.sealed is not None and self.share is not None
-        with exclusive(self.sealed.receipts, inside=self.study, shared=True):
-            due = _sharded(self.sealed, *self.share)
+    def _writing_shard(self, shard: int, of: int, now: Callable[[], datetime]) -> Iterator[Journal]:
+        """The shard's own journal, bound to the main one, which notes where it stands before and after."""
+        assert self.sealed is not None
+        main = self.sealed.receipts
+        # Other shards may run meanwhile, and note where they stand: each entry under the main journal's own lock.
+        with exclusive(main, inside=self.study, shared=True):
+            recover(main, inside=self.study, now=now())
+            due = _sharded(self.sealed, shard, of)
             self.folder.mkdir(parents=True, exist_ok=True)
             with exclusive(self.folder, inside=self.study):
-                yield begin_or_recover(self.folder, due, inside=self.study, now=now)
+                journal = begin_or_recover(self.folder, due, inside=self.study, now=now())
+                taken = _taken(self.sealed)
+                for _ in Shard(self.folder, due, self.study).history(taken).entries():
+                    pass
+                noted = max(taken.heads(shard, of), default=0)
+                try:
+                    noted = self._note(journal.head, noted, now)
+                    yield journal
+                finally:
+                    self._note(journal.head, noted, now)
 
-    def check_may_run(self, state: Standing) -> None:
+    def _note(self, head: JournalHead, noted: int, now: Callable[[], datetime]) -> int:
+        """The main journal tells that the shard's stands at `head`, unless it does; how many entries it has noted."""
+        assert self.sealed is not None and self.share is not None
+        if head.count > noted:
+            shard, of = self.share
+            self.sealed.journal().append(ShardHead(shard=shard, of=of, head=str(head)), now=now())
+        return head.count
+
+    def check_may_run(self, history: History) -> None:
         """`OutOfOrderError` if shards of this stage wait to be merged: their slots would be run twice."""
-        if self.sealed is not None and self.share is None and self.stage == "confirmatory" and not state.merged:
-            check_none_waits(self.sealed, before="the main run goes on")
+        if self.sealed is not None and self.stage == "confirmatory" and history.taken is not None:
+            check_none_waits(self.sealed, history.taken, before="the main run goes on")
 
 
 def _sharded(sealed: SealedPlan, shard: int, of: int) -> Sharded:
-    """The entry that begins a shard's journal, or has begun it; `OutOfOrderError` if it cannot be run here now."""
-    history, run = sealed.history(), False
-    for entry in history.entries():
-        event = entry.event
-        run = run or (isinstance(event, Attempted) and event.stage == "confirmatory" and entry.shard is None)
-    assert history.taken is not None
-    if run or history.taken.merged:
-        what = "the shards are merged" if history.taken.merged else "the confirmatory run has begun without shards"
+    """The entry that begins a shard's journal, or has begun it; `OutOfOrderError` if it cannot be run here now.
+
+    `UntrustedError` if the shard began here before, and its journal is gone or another.
+    """
+    taken = _taken(sealed)
+    if taken.attempted or taken.merged or taken.lost:
+        merged = taken.merged or taken.lost
+        what = "the shards are merged" if merged else "the confirmatory run has begun without shards"
         raise OutOfOrderError(what, where=str(sealed.receipts), remedy=to_type("run", sealed.path))
+    if taken.shared_among not in (None, of):
+        what = f"the run is shared among {taken.shared_among}, not {of}"
+        raise OutOfOrderError(what, where=str(sealed.receipts), remedy=f"--shard i/{taken.shared_among}")
     for one in find_shards(sealed):
         where, begun = str(one.folder), one.sharded
         if begun.pin != sealed.latest.pin:
@@ -175,11 +206,21 @@ def _sharded(sealed: SealedPlan, shard: int, of: int) -> Sharded:
             what = f"the run is shared among {begun.of}, not {of}"
             raise OutOfOrderError(what, where=where, remedy=f"--shard i/{begun.of}")
         elif begun.shard == shard:
-            history.taken.met(begun.after, f"{where} entry 0")
+            taken.met(begun.after, f"{where} entry 0")
             return begun
+    check_still_here(sealed, taken.begun.keys() & {shard}, of)
     return Sharded(
-        plan=sealed.plan.spec.id, seal=sealed.pin, pin=sealed.latest.pin, shard=shard, of=of, after=str(history.head)
+        plan=sealed.plan.spec.id, seal=sealed.pin, pin=sealed.latest.pin, shard=shard, of=of, after=taken.after
     )
+
+
+def _taken(sealed: SealedPlan) -> Taken:
+    """What the main journal, read to its end, says of shards."""
+    history = sealed.history()
+    for _ in history.entries():
+        pass
+    assert history.taken is not None
+    return history.taken
 
 
 def open_bench(plan_path: Path, stage: Stage, *, share: tuple[int, int] | None = None, runs: bool = True) -> Bench:
@@ -201,9 +242,11 @@ def open_bench(plan_path: Path, stage: Stage, *, share: tuple[int, int] | None =
 def _sealed_bench(plan_path: Path, stage: Stage, share: tuple[int, int] | None, runs: bool) -> Bench:
     sealed = open_seal(plan_path)
     _check_stage(sealed.plan, stage)
-    if share is not None and (stage != "confirmatory" or next(drawn_share(sealed.plan.spec, *share), None) is None):
-        what = f"shard {share[0]} of {share[1]} has no slot: only whole blocks of the confirmatory stage are shared"
-        raise UsageError(what, where="--shard", remedy="take fewer shards")
+    if share is not None:
+        shared = sum(1 for _ in drawn_blocks(sealed.plan.spec, stage)) if stage == "confirmatory" else 0
+        if share[1] > shared:
+            what = f"{share[1]} shards, but only whole blocks of the confirmatory stage are shared, and it has {shared}"
+            raise UsageError(what, where="--shard", remedy="take fewer shards")
     check_no_drift(sealed)
     readers = open_readers(sealed.study, sealed.plan) if runs else {}  # before the world: each load is a fresh one
     return Bench(

@@ -6,8 +6,9 @@
 
 The program runs in the study's folder, without a shell, in a session of its own. It sees these variables and no other:
 PATH as here; HOME if the plan names it; LANG and LC_ALL C.UTF-8, TZ UTC, PYTHONHASHSEED 0, PYTHONDONTWRITEBYTECODE 1;
-and those that the plan's `world.environment` names, which must be set. Their names are sealed, their values are written
-nowhere: an answer that holds one is refused, and words of the program that hold one are blotted out.
+SEALKIT_ATTEMPT, a random word by which all that it starts is found at the end (`agents.programs`); and those that the
+plan's `world.environment` names, which must be set. Their names are sealed, their values are written nowhere: an answer
+that holds one is refused, and words of the program that hold one are blotted out.
 
 Whatever else comes is a `harness_error` with its reason, and is never scored: a crash, an exit that is not 0, no time
 left, more than 4 MiB, no JSON, doubled keys, floats, members that do not belong, an answer that the plan rules out. At
@@ -20,7 +21,6 @@ import contextlib
 import json
 import os
 import selectors
-import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -31,6 +31,7 @@ from typing import IO, Final, NoReturn, cast
 import msgspec
 
 from sealkit.agents.models.secrets import Watch
+from sealkit.agents.programs import end, new_mark
 from sealkit.plan.actors import ExternalWorld
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_value
 from sealkit.wire.digest import digest_bytes
@@ -45,6 +46,7 @@ from sealkit.wire.recorded import (
     record_answer,
 )
 from sealkit.wire.records import Json
+from sealkit.wire.text import shortened
 
 FIXED: Final[Mapping[str, str]] = {
     "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
@@ -86,13 +88,15 @@ class Command:
             what = "the answer holds what looks like a key, or the value of a variable that was passed on"
             raise HarnessError(what, where=self.run[0], remedy="leave it out")
         answer = read_answer(raw, where=f"answer of {self.run[0]}")
+        answer = msgspec.structs.replace(answer, why=shortened(self.blotted(answer.why)))
         asked = decode_record(trusted.scenario, Assignment, where="assignment")
         if answer.ended in WITHOUT_EPISODE:
-            raise AttemptError(answer.ended, self.blotted(answer.why) or "the program gives no reason")
+            raise AttemptError(answer.ended, answer.why or "the program gives no reason")
         faults = [f"{where}: found {found}, due {due}" for where, found, due in answer_faults(asked, answer)]
         if faults:
             more = f", and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
-            raise HarnessError("; ".join(faults[:_MOST_FAULTS]) + more, where=f"answer of {self.run[0]}")
+            found = "; ".join(shortened(fault, 300) for fault in faults[:_MOST_FAULTS])
+            raise HarnessError(f"{found}{more}", where=f"answer of {self.run[0]}")
         try:
             return record_answer(trusted, answer, FromCommand(answer=digest_bytes(raw)))
         except MalformedError as error:
@@ -169,10 +173,11 @@ class _Asking:
         self._deadline = time.monotonic() + command.seconds
         self._output, self._words = bytearray(), b""
         self._left = memoryview(line + b"\n")
+        self._mark = new_mark()
         try:
             self._process = subprocess.Popen(
                 command.run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.study,
-                env=dict(command.environment), close_fds=True, start_new_session=True,
+                env={**command.environment, **self._mark}, close_fds=True, start_new_session=True,
             )  # fmt: skip
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -253,14 +258,11 @@ class _Asking:
         last = self._command.blotted(lines[-1])
         if self._command.leaks(last.encode()):
             return "; its last words hold what looks like a key"
-        last = last[:300]
-        return f"; its last words: {last if last.isprintable() else ascii(last)}"
+        return f"; its last words: {shortened(last, 300)}"
 
     def _end(self) -> None:
         """Nothing of it runs after this, whatever it started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        end(self._process, self._mark)
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with contextlib.suppress(OSError):
                 cast(IO[bytes], pipe).close()

@@ -31,12 +31,13 @@ from sealkit.run.interrupt import interrupts
 from sealkit.run.order import drawn_slots
 from sealkit.run.progress import Standing, follow_all
 from sealkit.seal.history import spell_slot
-from sealkit.seal.journal import Journal
+from sealkit.seal.journal import Journal, utc
 from sealkit.wire.canon import decode_record
 from sealkit.wire.chain import Attempted, Closed, Failed, Imported
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError, UsageError
 from sealkit.wire.recorded import Answer, Assignment, FromLog, answer_faults, record_answer
 from sealkit.wire.records import Json, Level
+from sealkit.wire.text import shortened
 
 _MOST_NAMED = 8
 
@@ -58,9 +59,9 @@ def import_inspect(path: Path, plan_path: Path, arm: str, *, now: Callable[[], d
     bench = open_bench(plan_path, "confirmatory", runs=False)
     _check_plan(bench, arm)
     log = read_log(path)
-    before = _before_seal(bench, log, str(path))
+    before = _before_seal(bench, log, str(path), now())
     taken = _Fitting(bench, arm, log, str(path)).all()
-    with bench.writing(now()) as journal, interrupts() as ctrl_c, ctrl_c.held():
+    with bench.writing(now) as journal, interrupts() as ctrl_c, ctrl_c.held():
         state, resumed = _standing(bench, arm, log.digest, [slot for slot, _ in taken], str(path))
         journal.append(bench.opened(), now=now())
         if not resumed:
@@ -112,8 +113,9 @@ def _record(
         journal.append_episode(outcome, stage="confirmatory", pin=pin, slot=slot, attempt=attempt, now=now())
         return
     failed = Failed(
-        stage="confirmatory", pin=pin, slot=slot, attempt=attempt, ending="harness_error", why=outcome, calls=None
-    )
+        stage="confirmatory", pin=pin, slot=slot, attempt=attempt, ending="harness_error", why=shortened(outcome),
+        calls=None,
+    )  # fmt: skip
     journal.append(failed, now=now())
 
 
@@ -141,9 +143,17 @@ def _check_plan(bench: Bench, arm: str) -> None:
         raise UsageError(what, where=plan.where("factors", name), remedy="let arms stand for what differs between logs")
 
 
-def _before_seal(bench: Bench, log: Log, where: str) -> bool:
-    """Whether the log was begun before the seal; `UntrustedError` if the plan says that there was nothing then."""
+def _before_seal(bench: Bench, log: Log, where: str, now: datetime) -> bool:
+    """Whether the log was begun before the seal.
+
+    `UntrustedError` if the plan says that there was nothing then, or if the log says that it is still to begin.
+    """
     assert bench.sealed is not None
+    if log.created > utc(now):
+        what = f"says that it was begun {log.created}, and it is {utc(now)}"
+        raise UntrustedError(
+            what, where=where, remedy="set the clock right, or evaluate again: no such log is recorded"
+        )
     seal = bench.sealed.seal
     before = log.created < seal.sealed_at
     if before and seal.data_access == "none_collected":

@@ -28,6 +28,7 @@ from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, UsageError
 from sealkit.wire.recorded import Answer, Usage
 from sealkit.wire.records import Json
+from sealkit.wire.text import shortened
 
 T = TypeVar("T")
 Object: TypeAlias = dict[str, Json]
@@ -197,13 +198,13 @@ def _sample(sample: _Sample, where: str) -> Sample:
     )
     last = sample.output.choices[-1].stop_reason if sample.output.choices else ""
     ended = "budget" if sample.limit is not None else _ENDED.get(last, "final")
-    why = f"limit: {sample.limit.type}" if sample.limit is not None else ""
+    why = f"limit: {shortened(sample.limit.type, 40)}" if sample.limit is not None else ""
     transcript = tuple(cast(Object, _attached(message, sample.attachments)) for message in sample.messages)
     answer = Answer(transcript=transcript, measures={}, usage=usage, models={}, ended=ended, why=why)
     return Sample(
         id=str(sample.id), epoch=sample.epoch, answer=answer,
-        error=None if sample.error is None else sample.error.message[:300], used=tuple(sorted(sample.model_usage)),
-        scores=dict(_scores(sample)),
+        error=None if sample.error is None else shortened(sample.error.message, 300),
+        used=tuple(sorted(sample.model_usage)), scores=dict(_scores(sample)),
     )  # fmt: skip
 
 

@@ -17,12 +17,13 @@ from sealkit.agents.models.budget import Spent
 from sealkit.run.bench import Bench
 from sealkit.run.calling import INTERRUPTED
 from sealkit.run.executor import Executor
+from sealkit.run.in_a_row import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.run.interrupt import Interrupts
 from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
-from sealkit.run.progress import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.seal.journal import Journal
 from sealkit.wire.chain import Paused, call_lines
 from sealkit.wire.errors import HarnessError, SealkitError
+from sealkit.wire.text import shortened
 
 MOST_LOST = 3
 W = TypeVar("W")
@@ -171,7 +172,7 @@ class Loop(ABC, Generic[W, E]):
         ended = [(one, outcome) for one in self.handed_out if (outcome := _ended(one.pending)) is not None]
         self.handed_out.clear()
         calls = b"".join(outcome.calls for _, outcome in ended if not isinstance(outcome, Kept | Said))
-        paused = Paused(stage=self.bench.stage, reason=reason, detail=detail, calls=call_lines(calls))
+        paused = Paused(stage=self.bench.stage, reason=reason, detail=shortened(detail), calls=call_lines(calls))
         self.journal.append(paused, now=self.now(), calls=calls)
         for one, outcome in ended:
             if isinstance(outcome, Kept | Said):

@@ -26,18 +26,20 @@ from sealkit.run.shardcalls import copy_bodies
 from sealkit.seal.journal import BLOBS, CALLS, Journal, exclusive, read_head
 from sealkit.seal.recovery import recover
 from sealkit.seal.sealed import SealedPlan, open_seal
-from sealkit.seal.shards import SHARDS, Shard, find_shards
+from sealkit.seal.shards import SHARDS, Shard, check_still_here, find_shards
 from sealkit.wire.attempts import read_calls
-from sealkit.wire.chain import Closed, Entry, JournalHead, Merged, Paused, Withheld
+from sealkit.wire.chain import Closed, Entry, JournalHead, Merged, Paused, ShardLost, Withheld
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
 from sealkit.wire.merged import Taken
 
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
-    """What a merge left: shards taken over in all, entries copied by this call, and how the stage stands now."""
+    """What a merge left: shards taken over in all, those that this call recorded as lost, entries that it copied, and
+    how the stage stands now."""
 
     shards: int
+    lost: int
     copied: int
     slots: int
     episodes: int
@@ -69,9 +71,12 @@ def merge(
             recover(sealed.receipts, inside=sealed.study, now=now())
             state, taken = _main(sealed)
             wholes = [_read(shard, sealed, taken, now()) for shard in _to_take(sealed, taken)]
+            lost = set(taken.waiting) - {whole.shard.sharded.shard for whole in wholes}
+            if taken.open is not None:
+                lost.discard(taken.open.shard)
             if not taken.attempted:
-                _check_complete(sealed, wholes, taken, unfinished=unfinished)
-            return _Merge(sealed, state, taken, now, step, ctrl_c).go(wholes)
+                _check_complete(sealed, wholes, taken, lost, unfinished=unfinished)
+            return _Merge(sealed, state, taken, now, step, ctrl_c).go(wholes, sorted(lost))
     finally:
         sealed.close()
 
@@ -121,7 +126,7 @@ def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Who
         raise UntrustedError(what, where=where, remedy="an amendment came in between: move it out of shards/")
     taken.met(shard.sharded.after, where)
     recover(shard.folder, inside=sealed.study, now=now)
-    history = shard.history()
+    history = shard.history(taken)
     state = begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of)
     stopped = False
     bodies = _Bodies(shard.folder, sealed.study)
@@ -166,14 +171,18 @@ class _Bodies:
             raise error
 
 
-def _check_complete(sealed: SealedPlan, wholes: Sequence[_Whole], taken: Taken, *, unfinished: bool) -> None:
+def _check_complete(
+    sealed: SealedPlan, wholes: Sequence[_Whole], taken: Taken, lost: set[int], *, unfinished: bool
+) -> None:
     """Raise unless the shards are all those of one way to share the run, and closed where they have to be."""
     where = str(sealed.receipts / SHARDS)
     shares = {(one.of, one.shard) for one in taken.merged}
     shares |= {(whole.shard.sharded.of, whole.shard.sharded.shard) for whole in wholes}
-    if not shares:
+    if taken.shared_among is not None and not unfinished:
+        check_still_here(sealed, lost, taken.shared_among)
+    if not shares and not lost and not taken.lost:
         raise OutOfOrderError("there are no shards", where=where, remedy=f"sealkit run {sealed.path} --shard i/n")
-    counts = sorted({of for of, _ in shares})
+    counts = sorted({of for of, _ in shares} | ({taken.shared_among} if taken.shared_among is not None else set()))
     if len(counts) > 1:
         what = f"found shards of {' and of '.join(map(str, counts))}: some slots would have two episodes"
         raise UntrustedError(what, where=where, remedy="keep those of one way to share the run")
@@ -208,14 +217,17 @@ class _Merge:
         self.state, self.taken, self.now, self.step, self.ctrl_c = state, taken, now, step, ctrl_c
         self.copied = 0
 
-    def go(self, wholes: Sequence[_Whole]) -> MergeReport:
+    def go(self, wholes: Sequence[_Whole], lost: Sequence[int]) -> MergeReport:
         state = self.state
+        of = self.taken.shared_among or (wholes[0].shard.sharded.of if wholes else 0)
+        for shard in lost:
+            with self.ctrl_c.held():
+                self.journal.append(ShardLost(shard=shard, of=of), now=self.now())
         merged = {one.shard for one in self.taken.merged}
         for whole in wholes:
             done = self.taken.head.count if whole.shard.sharded.shard in merged else None
             self._take(whole, done)
             merged.add(whole.shard.sharded.shard)
-        of = wholes[0].shard.sharded.of if wholes else self.taken.merged[0].of
         if not state.closed and state.shards_closed == of:
             closed = Closed(
                 stage="confirmatory", slots=state.slots, episodes=state.episodes,
@@ -225,7 +237,7 @@ class _Merge:
                 self.journal.append(closed, now=self.now())
             state.closed = True
         return MergeReport(
-            shards=len(merged), copied=self.copied, slots=state.slots, episodes=state.episodes,
+            shards=len(merged), lost=len(lost), copied=self.copied, slots=state.slots, episodes=state.episodes,
             abandoned=sum(state.abandoned.values()), closed=state.closed,
         )  # fmt: skip
 

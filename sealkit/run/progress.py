@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import Stage, grid, slot_count, slots
+from sealkit.run.in_a_row import ERRORS_IN_A_ROW, InARow
 from sealkit.run.reads import Reads
 from sealkit.run.shares import Share, share_numbers
 from sealkit.seal.in_force import LOOKED
@@ -26,9 +27,6 @@ from sealkit.seal.pins import Pinned
 from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
-
-ERRORS_IN_A_ROW = "errors_in_a_row"
-MOST_ERRORS_IN_A_ROW = 5
 
 
 class SlotIndex:
@@ -76,7 +74,7 @@ class Standing:
     ended: bytearray = field(default_factory=bytearray)  # 1: a run was closed without its episode, for good
     abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
     closed: bool = False
-    in_a_row: list[int] = field(default_factory=list)  # slots of the failures since the last episode
+    in_a_row: InARow = field(default_factory=InARow)
     amendments: Sequence[Pinned] = ()
     spec: Spec | None = None
     share: Share | None = None  # of a shard's own journal
@@ -114,7 +112,7 @@ class Standing:
             if isinstance(event, Attempted):
                 self._follow_attempt(entry, event, number)
             elif isinstance(event, Read):
-                self.in_a_row.clear()  # every slot had its attempts: what led there is no part of a later pause
+                self.in_a_row.end()  # every slot had its attempts: what led there is no part of a later pause
             else:
                 self._follow_outcome(entry, event, number)
         elif isinstance(event, Closed) and event.stage == self.stage:
@@ -138,7 +136,7 @@ class Standing:
         numbers = self.taking.numbers if self.taking is not None else share_numbers(self.spec, self.index, event.of)
         self.taking = Share(event.shard, event.of, numbers, sum(self.abandoned.values()))
         self.merged = True
-        self.in_a_row.clear()
+        self.in_a_row.begin()
 
     def _amend(self, entry: Entry, event: Amended) -> None:
         """From here on slots are those of the amended plan, and what it supersedes has no episode."""
@@ -152,7 +150,7 @@ class Standing:
         self.kept, self.under_way = bytearray(self.index.count), bytearray(self.index.count)
         self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
         self.ended = bytearray(self.index.count)
-        self.in_a_row.clear()
+        self.in_a_row.begin()
         self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked, closed=self.closed)
         if self.stage != "confirmatory":
             self.abandoned.clear()
@@ -205,14 +203,20 @@ class Standing:
         if not self.under_way[number] or event.attempt != self.tried[number]:
             raise _refuse(entry, f"the outcome of attempt {event.attempt} at slot {event.slot}, which is not under way")
         self.under_way[number] = 0
-        self.abandoned[str(event.slot["arm"])] -= 1
-        if isinstance(event, EpisodeKept):
+        self.settle(event.slot, None if isinstance(event, EpisodeKept) else f"{event.ending}: {event.why}")
+
+    def settle(self, slot: Mapping[str, Level], failure: str | None) -> int:
+        """An attempt at the slot left its episode, or a `failure`; how many are held against the slot now."""
+        number, arm = self.index(slot), str(slot["arm"])
+        self.abandoned[arm] -= 1
+        if failure is None:
             self.kept[number] = 1
-            self.in_a_row.clear()
+            self.in_a_row.keep(arm)
         else:
             self.failed[number] += 1
-            self.last_failure[str(event.slot["arm"])] = f"{event.ending}: {event.why}"
-            self.in_a_row.append(number)
+            self.last_failure[arm] = failure
+            self.in_a_row.fail(arm, number)
+        return self.failed[number]
 
     def _follow_end(self, entry: Entry, event: Closed) -> None:
         share, abandoned = self._share_of(entry), sum(self.abandoned.values())
@@ -229,12 +233,10 @@ class Standing:
 
     def _forgive(self, event: Paused) -> None:
         """A pause finalises nothing: the failures that led to it are not held against their slots."""
-        # Fewer do not make a run pause: an entry that says so forgives nothing.
-        if event.reason == ERRORS_IN_A_ROW and len(self.in_a_row) >= MOST_ERRORS_IN_A_ROW:
-            for number in self.in_a_row:
-                self.failed[number] -= 1
+        forgiven = self.in_a_row.pause()
+        for number in forgiven if event.reason == ERRORS_IN_A_ROW else ():
+            self.failed[number] -= 1
         self.reads.pause(forgives=event.reason == ERRORS_IN_A_ROW)
-        self.in_a_row.clear()
 
 
 def _place(entry: Entry) -> str:

@@ -22,6 +22,7 @@ from sealkit.wire.chain import Heard, Read, Slot, call_lines
 from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Episode
 from sealkit.wire.records import Json
+from sealkit.wire.text import shortened
 from sealkit.world.readers import messages_of, said_by
 from sealkit.world.sdk import Reader
 
@@ -104,7 +105,7 @@ class Readings(Loop[Question, Calling]):
         event = Read(
             stage=self.bench.stage, pin=self.bench.pin, slot=work.slot, attempt=one.number,
             episode=work.shelved.digest, reading=work.taken.reading, level=work.taken.level, said=said, ending=ending,
-            why=why, calls=call_lines(calls),
+            why=shortened(why), calls=call_lines(calls),
         )  # fmt: skip
         self.journal.append(event, now=self.now(), calls=calls)
         self.state.reads.count(work.standing, ending)

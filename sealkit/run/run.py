@@ -34,6 +34,7 @@ from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withheld, call_lines
 from sealkit.wire.errors import OutOfOrderError, UsageError
+from sealkit.wire.text import shortened
 
 STOPPED = "stopped"
 
@@ -71,10 +72,9 @@ def run_stage(
     """
     if bench.roles and models is None:
         raise UsageError(f"no endpoint serves the model roles {', '.join(bench.roles)}", remedy="give --endpoint")
-    with bench.writing(now()) as journal, interrupts() as ctrl_c:
+    with bench.writing(now) as journal, interrupts() as ctrl_c:
         desk = Desk(bench, journal, now, watch, ctrl_c)
         state, spent, withheld = _standing(bench)
-        bench.check_may_run(state)
         before = state.episodes
         watch.begin(before)
         if not state.closed:
@@ -107,9 +107,8 @@ def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> Run
 
     `OutOfOrderError` if it is closed already.
     """
-    with bench.writing(now()) as journal, interrupts() as ctrl_c:
+    with bench.writing(now) as journal, interrupts() as ctrl_c:
         state, spent, _ = _standing(bench)
-        bench.check_may_run(state)
         if state.closed:
             raise OutOfOrderError("the run has come to its end already", where=str(bench.plan_path))
         with ctrl_c.held():
@@ -130,7 +129,10 @@ def _read(desk: Desk, models: Models, spent: Spent, withheld: frozenset[str]) ->
 
 
 def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str]]:
-    """Where the stage stands, what all stages and pins of its journal have spent, and bodies that are withheld."""
+    """Where the stage stands, what all stages and pins of its journal have spent, and bodies that are withheld.
+
+    `OutOfOrderError` if it may not be run: shards wait to be merged.
+    """
     state, spent = bench.begin(), Spent()
     withheld: set[str] = set()
     history = bench.history()
@@ -139,6 +141,7 @@ def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str]]:
         if isinstance(entry.event, Withheld):
             withheld.add(entry.event.digest)
         spent = added(spent, _spent(history, entry))
+    bench.check_may_run(history)
     return state, spent, frozenset(withheld)
 
 
@@ -216,23 +219,17 @@ class _Slots(Loop[Slot, Executor]):
             outcome.line, stage=self.bench.stage, pin=self.bench.pin, slot=one.work, attempt=one.number,
             now=self.now(), calls=outcome.calls,
         )  # fmt: skip
-        self.state.abandoned[str(one.work["arm"])] -= 1
-        self.state.kept[self.state.index(one.work)] = 1
-        self.state.in_a_row.clear()
+        self.state.settle(one.work, None)
 
     def fail(self, one: Try[Slot], broke: Broke) -> int:
+        why = shortened(broke.why)  # a program's words may be without end
         failed = Failed(
             stage=self.bench.stage, pin=self.bench.pin, slot=one.work, attempt=one.number, ending=broke.ending,
-            why=broke.why, calls=call_lines(broke.calls),
+            why=why, calls=call_lines(broke.calls),
         )  # fmt: skip
         self.journal.append(failed, now=self.now(), calls=broke.calls)
-        self.state.abandoned[str(one.work["arm"])] -= 1
-        number = self.state.index(one.work)
-        self.state.failed[number] += 1
-        self.state.last_failure[str(one.work["arm"])] = f"{broke.ending}: {broke.why}"
-        self.state.in_a_row.append(number)
-        return self.state.failed[number]
+        return self.state.settle(one.work, f"{broke.ending}: {why}")
 
     @property
     def errors_in_a_row(self) -> int:
-        return len(self.state.in_a_row)
+        return self.state.in_a_row.longest

@@ -126,8 +126,8 @@ def amending(plan_path: Path, *, now: datetime) -> Iterator[Draft]:
         for _ in history.entries():
             pass
         assert history.in_force is not None
-        if history.taken is not None and not history.taken.merged:
-            check_none_waits(sealed, before="an amendment is made")
+        if history.taken is not None:
+            check_none_waits(sealed, history.taken, before="an amendment is made")
         plan = read_plan(plan_path, study)
         _check_kept(sealed, plan)
         closure = make_closure(study, declared(plan.spec))

@@ -9,7 +9,7 @@ them is under it. The phase of an amendment is what the entries before it say, n
 
     before_any_episode     no slot was tried
     after_smoke            a smoke slot was tried
-    after_first_episode    a confirmatory slot was tried, whatever came of it
+    after_first_episode    a confirmatory slot was tried, whatever came of it; or a shard of it was lost
     after_last_episode     the confirmatory run had ended once, or kept as many episodes as its plan has slots
     after_first_look       somebody saw confirmatory outcomes through sealkit
     after_analysis         the analysis was made
@@ -42,6 +42,7 @@ from sealkit.wire.chain import (
     Recovered,
     Repaired,
     Sealed,
+    ShardLost,
 )
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
@@ -93,6 +94,8 @@ class Phases:
                 self._reach("after_last_episode")
         elif type(event) is Closed and event.stage == "confirmatory":
             self._reach("after_last_episode")
+        elif type(event) is ShardLost:
+            self._reach("after_first_episode")
         elif type(event) is Looked:
             self._reach("after_first_look")
         elif type(event) is Analysed:

@@ -235,7 +235,11 @@ def exclusive(folder: Path, *, inside: Path, shared: bool = False, then: str = "
 
     With `shared`, others who share it may: the shards of a run, beside which nobody writes to the main journal.
     """
-    with open_folder(folder, inside=inside) as opened:
+    try:
+        opened = open_folder(folder, inside=inside)
+    except FileNotFoundError as error:
+        raise _missing(folder) from error
+    with opened:
         try:
             fcntl.flock(opened.descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:

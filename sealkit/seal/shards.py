@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from sealkit.files import open_folder, open_safely
-from sealkit.seal.history import History, open_history
+from sealkit.seal.history import Anchor, History, open_history
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.canon import MAX_LINE
 from sealkit.wire.chain import EMPTY, Sharded, follow
 from sealkit.wire.digest import short
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError
+from sealkit.wire.merged import Taken
 
 SHARDS = "shards"
 _is_name = re.compile(r"([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})\Z").match
@@ -48,16 +50,19 @@ class Shard:
         """The shard for a message."""
         return f"shard {self.sharded.shard} of {self.sharded.of}"
 
-    def history(self) -> History:
-        """The shard's journal and episodes, to be read and checked."""
-        return open_history(self.folder, inside=self.study, first=self.sharded)
+    def history(self, taken: Taken | None = None) -> History:
+        """The shard's journal and episodes, to be read and checked: also against what the main one noted, if given."""
+        noted = {} if taken is None else taken.heads(self.sharded.shard, self.sharded.of)
+        anchors = (Anchor(count, digest, "the main journal") for count, digest in noted.items())
+        return open_history(self.folder, inside=self.study, first=self.sharded, anchors=anchors)
 
 
 def find_shards(sealed: SealedPlan) -> tuple[Shard, ...]:
     """The shards in the study's folder, whatever pin of this seal they are under, in the order of their numbers.
 
-    `MalformedError` for a folder whose name is no shard's, `UntrustedError` for a shard of another plan or seal, or
-    in the folder of another. A shard whose first entry was never written has done nothing, and is left out.
+    Names that begin with a dot are passed over. `MalformedError` for another name that is no shard's, `UntrustedError`
+    for a shard of another plan or seal, or in the folder of another. A shard whose first entry was never written has
+    done nothing, and is left out.
     """
     place = sealed.receipts / SHARDS
     try:
@@ -68,8 +73,11 @@ def find_shards(sealed: SealedPlan) -> tuple[Shard, ...]:
     numbers: list[tuple[int, int]] = []
     for name in names:
         match = _is_name(name)
+        if name.startswith("."):
+            continue  # what a file manager or a copy under way leaves: no shard is named so
         if match is None or int(match[1]) > int(match[2]):
-            raise MalformedError("is not named as a shard's folder, i-of-n", where=str(place / name))
+            what = "is not named as a shard's folder, i-of-n"
+            raise MalformedError(what, where=str(place / name), remedy="move it out of shards/")
         numbers.append((int(match[2]), int(match[1])))
     found = (_open(sealed, shard, of) for of, shard in sorted(numbers))
     return tuple(shard for shard in found if shard is not None)
@@ -106,9 +114,23 @@ def read_sharded(folder: Path, *, study: Path) -> Sharded | None:
     return entry.event
 
 
-def check_none_waits(sealed: SealedPlan, *, before: str) -> None:
-    """`OutOfOrderError` if there are shards under the pin in force; whoever calls knows that none was merged."""
-    waiting = [shard for shard in find_shards(sealed) if shard.sharded.pin == sealed.latest.pin]
+def check_still_here(sealed: SealedPlan, missing: Collection[int], of: int) -> None:
+    """`UntrustedError` if any shards that began here are `missing`."""
+    for shard in sorted(missing):
+        raise UntrustedError(
+            f"shard {shard} of {of} began here, and its journal is gone",
+            where=str(shard_folder(sealed.receipts, shard, of)),
+            remedy=f"put it back as it was; or `sealkit merge {sealed.path} --unfinished` records that it is lost, and "
+            "claims become exploratory",
+        )
+
+
+def check_none_waits(sealed: SealedPlan, taken: Taken, *, before: str) -> None:
+    """`OutOfOrderError` if shards under the pin in force, here or begun here, wait to be merged; `taken` is whole."""
+    waiting = set(taken.waiting)
+    if not taken.merged:
+        here = (shard.sharded for shard in find_shards(sealed) if shard.sharded.pin == sealed.latest.pin)
+        waiting |= {sharded.shard for sharded in here if not taken.lost}
     if waiting:
         raise OutOfOrderError(
             f"{len(waiting)} shards wait to be merged before {before}",

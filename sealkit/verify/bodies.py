@@ -25,6 +25,10 @@ from sealkit.wire.records import Json
 _READ_FROM_BODY: Final = frozenset({"complete", "refusal", "cut_off", "model_drift", "empty_reply", "lone_surrogates"})
 
 
+class BodyError(UntrustedError):
+    """A body that a call names is gone without an entry, or is another one: files were touched, whoever did it."""
+
+
 class _Named(msgspec.Struct):
     schema: dict[str, Json]
 
@@ -82,7 +86,7 @@ def _body(bodies: Blobs, digest: str, where: str) -> bytes | None:
     except WithheldError:
         return None
     except SealkitError as error:
-        raise UntrustedError(f"evidence: {error}", where=where) from error
+        raise BodyError(f"evidence: {error}", where=where) from error
 
 
 def _is_as_planned(body: bytes, model: Model) -> bool:

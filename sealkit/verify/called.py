@@ -27,7 +27,7 @@ from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.seal.withheld import withheld_bodies
-from sealkit.verify.bodies import check_bodies, check_line
+from sealkit.verify.bodies import BodyError, check_bodies, check_line
 from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls, Tried, answered, by_try, check_order, read_calls, tried_by
 from sealkit.wire.calls import Purpose
@@ -59,14 +59,17 @@ class CallChecks:
     confirmatory: dict[str, CallTally] = field(default_factory=dict)
     readings: CallTally = field(default_factory=CallTally)  # of the confirmatory run, whatever arm was read
     withheld: int = 0  # bodies that entries say were taken out
+    lost: list[str] = field(default_factory=list)  # where a body is gone or another, of calls of episodes
+    named: set[str] = field(default_factory=set)  # the digests of all bodies that calls have
+    taken_out: frozenset[str] = field(init=False)
     bodies: Blobs = field(init=False)
     _cut_off: set[bytes] = field(default_factory=set)
     _pinned: Pinned = field(init=False)
 
     def __post_init__(self) -> None:
         folder = self.sealed.receipts
-        taken_out = withheld_bodies(folder, inside=self.sealed.study)
-        self.bodies = Blobs(folder / BLOBS, inside=self.sealed.study, withheld=taken_out)
+        self.taken_out = withheld_bodies(folder, inside=self.sealed.study)
+        self.bodies = Blobs(folder / BLOBS, inside=self.sealed.study, withheld=self.taken_out)
         self._pinned = self.sealed.pins[0]
 
     def take(self, entry: Entry, block: bytes, acts: Acts, under_way: UnderWay) -> Called | None:
@@ -109,6 +112,8 @@ class CallChecks:
             self._cut_off.add(_key(tried))
 
     def _count(self, calls: Calls, budget: Budget, where: str) -> None:
+        for call in calls:
+            self.named |= {call.request, call.response or call.request}
         for tried, group in by_try(calls):
             if tried.stage == "confirmatory" and group[0].purpose == "read":
                 self.readings.add(group)
@@ -131,6 +136,8 @@ class CallChecks:
         try:
             self._hold(tried, calls, where)
         except (UntrustedError, MalformedError) as error:
+            if isinstance(error, BodyError):
+                self.lost.append(f"{error.where}: {error.what.removeprefix('evidence: ')}")
             found, due = error.what.removeprefix("evidence: "), "calls as the plan and the journal have them"
             return _evidence(error.where, found, due)
         strange = _not_a_reply(acts, calls)

@@ -274,6 +274,21 @@ class Merged(Record, frozen=True, tag_field="kind", tag="merged"):
     head: JournalHead
 
 
+class ShardHead(Record, frozen=True, tag_field="kind", tag="shard_head"):
+    """In this folder the journal of shard `shard` of `of` stood at `head`, as `N:sha256:…`; the first one: it began."""
+
+    shard: Count
+    of: Count
+    head: str
+
+
+class ShardLost(Record, frozen=True, tag_field="kind", tag="shard_lost"):
+    """A shard that began in this folder was not here any more at the merge: its slots are left to the main run."""
+
+    shard: Count
+    of: Count
+
+
 Event: TypeAlias = (
     Sealed
     | Opened
@@ -296,6 +311,8 @@ Event: TypeAlias = (
     | Withdrawn
     | Sharded
     | Merged
+    | ShardHead
+    | ShardLost
 )
 
 

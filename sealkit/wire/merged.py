@@ -9,14 +9,25 @@ A marked entry holds the event and the time of the shard's entry, so `Taken` wri
 main journal alone, chains them, and compares the end with the head that `merged` names: nobody needs the shard's
 files to know that the copy is whole and in order. Only entries about a crash of the merge may stand between.
 
+Where a shard is run in the main journal's own folder, that journal says so, at the beginning and the end of each run:
+
+    main   … shard_head(1, 1:sha256:…)  shard_head(1, 9:sha256:…)  …  merged(shard 1, its head)  …
+
+So a shard that began here cannot be begun anew, cut back or dropped without a trace: what is merged holds every head
+that was noted, and the main run does not go on before each such shard is merged, or is said to be gone by `shard_lost`.
+
 Refused: a shard twice or of another number of shards; a merge after an attempt of the main run; a shard of another
-seal or pin, or begun after another history of the main journal; a marked entry that is not the next of its shard.
+seal or pin, or begun after another history of the main journal; a marked entry that is not the next of its shard; an
+attempt or an amendment while a shard that began here is neither merged nor lost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sealkit.wire.chain import (
     EMPTY,
+    Amended,
     Attempted,
     Closed,
     Entry,
@@ -32,6 +43,8 @@ from sealkit.wire.chain import (
     Repaired,
     Sealed,
     Sharded,
+    ShardHead,
+    ShardLost,
     Withheld,
     extend,
     parse_head,
@@ -61,16 +74,27 @@ def check_in_shard(event: Event, sharded: Sharded, *, first: bool, where: str) -
 class Taken:
     """Follows a main journal and holds what it takes over from shards against the rules above."""
 
-    __slots__ = ("_digests", "_first", "_sharded", "attempted", "head", "merged", "open")
+    __slots__ = (
+        *("_digests", "_first", "_sharded", "after", "attempted", "begun", "head", "lost", "merged", "open"),
+        "shared_among",
+    )
 
     def __init__(self, first: Sealed) -> None:
         self.merged: list[Merged] = []
+        self.shared_among: int | None = None
         self.open: Merged | None = None  # the shard whose entries are not all here yet
         self.head = EMPTY  # of that shard's journal, as far as it is here
         self._first = first
         self._sharded: Sharded | None = None
         self.attempted = False  # by the main run itself
+        self.begun: dict[int, dict[int, str]] = {}  # of shards that began here: the heads that were noted, by count
+        self.lost: set[int] = set()
+        self.after = ""  # the head that a shard begins after: before any began here, as copies of the study have it too
         self._digests: list[str | None] = []  # of the main journal up to its first attempt: shards begin after one
+
+    def heads(self, shard: int, of: int) -> Mapping[int, str]:
+        """The heads at which this shard stood here, by their count; none of a shard that did not begin here."""
+        return self.begun.get(shard, {}) if of == self.shared_among else {}
 
     def follow(self, entry: Entry, digest: str | None, pin: str, where: str) -> None:
         """Take one more entry into account, whose line has that digest; `UntrustedError` if it cannot stand here.
@@ -87,10 +111,21 @@ class Taken:
             raise _refuse("found sharded, which begins a shard's own journal", where)
         elif isinstance(event, Merged):
             self._begin(event, where)
-        elif isinstance(event, Attempted) and event.stage == "confirmatory":
-            self.attempted = True
+        elif isinstance(event, (ShardHead, ShardLost)):
+            self._note(event, where)
+        elif isinstance(event, Amended) or (isinstance(event, Attempted) and event.stage == "confirmatory"):
+            if waiting := self.waiting:
+                raise _refuse(f"shard {waiting[0]}, which began here, is neither merged nor lost", where)
+            self.attempted = self.attempted or isinstance(event, Attempted)
         if not self.attempted and not self.merged:
             self._digests.append(digest)
+            if not self.begun:
+                self.after = f"{len(self._digests)}:{digest}"
+
+    @property
+    def waiting(self) -> tuple[int, ...]:
+        """The shards that began here and are neither merged nor lost."""
+        return tuple(sorted(self.begun.keys() - self.lost - {one.shard for one in self.merged}))
 
     def end(self, where: str) -> None:
         """Raise if a merge was cut off."""
@@ -106,13 +141,33 @@ class Taken:
             what = f"it began after {count} entries of another main journal than this"
             raise UntrustedError(what, where=where, remedy="shards belong to the copy of the study that they began in")
 
+    def _note(self, event: ShardHead | ShardLost, where: str) -> None:
+        """A shard that is run here stands at a head, or is gone."""
+        known = self.begun.get(event.shard)
+        fits = 1 <= event.shard <= event.of <= MOST_SHARDS and self.shared_among in (None, event.of)
+        if not fits or self.attempted or event.shard in self.lost | {one.shard for one in self.merged}:
+            raise _refuse(f"shard {event.shard} of {event.of} can neither stand nor be lost here", where)
+        self.shared_among = event.of
+        if isinstance(event, ShardLost):
+            if known is None:
+                raise _refuse(f"shard {event.shard} of {event.of} is lost, which did not begin here", where)
+            self.lost.add(event.shard)
+            return
+        count, digest = parse_head(event.head, where=where)
+        if self.merged or self.lost or (known and count <= max(known)):
+            raise _refuse(f"shard {event.shard} of {event.of} cannot stand at {event.head[:24]} here", where)
+        self.begun.setdefault(event.shard, {})[count] = digest
+
     def _begin(self, event: Merged, where: str) -> None:
         if self.attempted:
             raise _refuse("a merge after an attempt of the main run", where)
+        if event.shard in self.lost or event.head.count < max(self.heads(event.shard, event.of), default=0):
+            raise _refuse(f"shard {event.shard} of {event.of} is lost, or held more entries than are merged", where)
         if not 1 <= event.shard <= event.of <= MOST_SHARDS or event.head.count < 1:
             raise _refuse(f"found shard {event.shard} of {event.of} with {event.head.count} entries", where)
-        if any(one.shard == event.shard or one.of != event.of for one in self.merged):
+        if self.shared_among not in (None, event.of) or any(one.shard == event.shard for one in self.merged):
             raise _refuse(f"shard {event.shard} of {event.of} does not fit those merged before", where)
+        self.shared_among = event.of
         self.merged.append(event)
         self.open, self.head, self._sharded = event, EMPTY, None
 
@@ -124,6 +179,10 @@ class Taken:
             self._sharded = self._bound(event, merged, pin, where)
         check_in_shard(event, self._sharded, first=not self.head.count, where=where)
         _, self.head = extend(self.head, event, entry.time)
+        noted = self.heads(merged.shard, merged.of).get(self.head.count, self.head.digest)
+        if noted != self.head.digest:
+            what = f"shard {merged.shard} had another entry {self.head.count - 1} when it ran here"
+            raise UntrustedError(what, where=where, remedy="it was written or run anew")
         if self.head.count == merged.head.count:
             if self.head != merged.head:
                 found, due = _ends(self.head), _ends(merged.head)

@@ -203,7 +203,7 @@ def answer_faults(asked: Assignment, answer: Answer | Recorded) -> Iterator[Faul
     ended = answer.ended if isinstance(answer, Answer) else answer.closing.ended
     meaning = asked.endings.get(ended)
     if meaning is None:
-        yield "ended", repr(ended), f"one of {', '.join(sorted(asked.endings))}"
+        yield "ended", _spelled(ended), f"one of {', '.join(sorted(asked.endings))}"
     yield from _measures(asked, answer.measures, due=meaning in MEASURED)
     yield from _models(asked, answer.models, answer.usage.calls)
     yield from _usage(asked, answer.usage)
@@ -260,7 +260,7 @@ def _models(asked: Assignment, given: Mapping[str, str], calls: int) -> Iterator
             if calls:
                 yield f"models.{role}", "nothing", f"the model {model.id}"
         elif given[role] != model.id:
-            yield f"models.{role}", repr(given[role]), f"the model {model.id}"
+            yield f"models.{role}", _spelled(given[role]), f"the model {model.id}"
 
 
 def _usage(asked: Assignment, usage: Usage) -> Iterator[Fault]:

@@ -281,7 +281,9 @@ class _Parser:
         if name not in self.names:
             import difflib
 
-            near = difflib.get_close_matches(name, sorted(self.names), n=1, cutoff=0.0)
+            known = sorted(self.names)
+            begun = [one for one in known if one.startswith(name)]  # `p` for `p_adjusted` is further off than it looks
+            near = begun or difflib.get_close_matches(name, known, n=1, cutoff=0.0)
             remedy = f"did you mean {near[0]!r}?" if near else ""
             raise MalformedError(f"no name {name!r} is declared here", where=here, remedy=remedy)
         self.used.add(name)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 import sealkit
 from sealkit.cli import COMMANDS
+from sealkit.files import to_type
 from sealkit.seal.journal import exclusive
 from tests.studies import ID, PLAN, ROOT, SMALL, call, make_study, ok, plan_text, read
 
@@ -184,6 +188,33 @@ def test_run_with_a_broken_seal_is_refused(sealed: Path) -> None:
     plan.write_text(plan.read_text(encoding="utf-8").replace("oracle.x == 4", "oracle.x >= 1"), encoding="utf-8")
     refused = call("run", PLAN, cwd=sealed)
     assert refused.code == 1 and f"{PLAN}: has changed since its seal: section hypotheses differs" in refused.err
+
+
+def test_receipts_that_are_gone_are_named_and_no_fault_of_the_machine(sealed: Path) -> None:
+    shutil.rmtree(sealed / "receipts")
+    for command in (("run", PLAN), ("amend", PLAN, "--reason", "x")):
+        refused = call(*command, cwd=sealed)
+        assert refused.code == 1 and f"receipts/{ID}/journal.jsonl: there is no journal" in refused.err, refused.said
+    assert f"next: sealkit verify {PLAN}" in ok(call("status", cwd=sealed)).out
+    assert call("verify", PLAN, cwd=sealed).code == 1
+
+
+@pytest.mark.parametrize(
+    ("called", "found", "due"),
+    [
+        ("sealkit", None, "sealkit seal p.yaml"),
+        (".venv/bin/sealkit", None, ".venv/bin/sealkit seal p.yaml"),
+        (".venv/bin/sealkit", "/bin/sealkit", "sealkit seal p.yaml"),
+        ("lib/sealkit/__main__.py", None, f"{shlex.quote(sys.executable)} -m sealkit seal p.yaml"),
+        ("bin/pytest", None, "sealkit seal p.yaml"),
+    ],
+)
+def test_what_to_type_next_can_be_typed(
+    called: str, found: str | None, due: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: found)
+    monkeypatch.setattr(sys, "argv", [called])
+    assert to_type("seal", Path("p.yaml")) == due
 
 
 def test_run_on_drift_is_refused_and_the_files_named(sealed: Path) -> None:

@@ -211,9 +211,16 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
     assert smoke.code == 3 and says.format(1) in smoke.out and "its last words: no such prompt" in smoke.out
     assert f"if a sealed file changes: sealkit amend {PLAN}" in smoke.out
     ran = call("run", PLAN, "--jobs", "1", cwd=fresh)
-    assert ran.code == 3 and says.format(40) in ran.out and "arm stepwise" not in ran.out
-    again = call("run", PLAN, "--jobs", "1", "--json", cwd=fresh)
-    assert again.code == 3 and json.loads(again.out)["failing"]["terse"]["failed"] == 40
+    assert (
+        ran.code == 3
+        and "5 errors in a row, the last: python3: ended with status 1; its last words: no such" in ran.err
+    )
+    journal = (fresh / RECEIPTS / "journal.jsonl").read_bytes()
+    assert journal.count(b'"kind":"failed"') == 6 and b'"reason":"errors_in_a_row"' in journal, (
+        "one of them in the smoke run"
+    )
+    found = json.loads(ok(call("verify", "--no-remember", "--json", cwd=fresh)).out)["studies"][0]["arms"]
+    assert found["stepwise"]["admitted"] > 0, "arms that work do not hide one that has never worked"
+    assert says.format(5) not in ok(call("status", cwd=fresh)).out, "and no slot was given up"
     shown = call("show", PLAN, "--debug", "arm=terse,family=sums,seed=3", cwd=fresh)
-    assert shown.code == 2 and "attempt 1 of the confirmatory stage failed: harness_error: " in shown.err
-    assert "its last words: no such prompt" in shown.err
+    assert shown.code == 2 and "no episode of slot arm=terse family=sums seed=3" in shown.err

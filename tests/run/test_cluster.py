@@ -12,18 +12,10 @@ import pytest
 
 from tests.run.clusters import Found, cluster, needs_dask
 from tests.run.killing import ENTRY, Moment, await_growth, send_at, start
-from tests.studies import ID, MIDDLE, PLAN, call, make_study, ok
+from tests.studies import ID, PLAN, call, ok
 
 pytestmark = needs_dask
 RECEIPTS = Path("receipts") / ID
-
-
-@pytest.fixture(scope="module")
-def middle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sealed study of 150 slots that nobody has run."""
-    study = make_study(tmp_path_factory.mktemp("middle") / "study", MIDDLE)
-    ok(call("seal", PLAN, cwd=study))
-    return study
 
 
 @pytest.fixture(scope="module")

@@ -21,14 +21,6 @@ FORKED, ALONE, WITH_WORKERS = 42, 6, 2  # kills of each lane: 4 × 50 = 200
 
 
 @pytest.fixture(scope="session")
-def middle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sealed study of 150 slots that nobody has run."""
-    study = make_study(tmp_path_factory.mktemp("middle") / "study", MIDDLE)
-    ok(call("seal", PLAN, cwd=study))
-    return study
-
-
-@pytest.fixture(scope="session")
 def uninterrupted(middle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same study after a run that nobody disturbed."""
     study = Path(shutil.copytree(middle, tmp_path_factory.mktemp("uninterrupted") / "study"))

@@ -87,6 +87,7 @@ print(json.dumps(answer))
     environment = seen["environment"]
     assert isinstance(environment, dict)
     assert environment["MODE"] == "fast" and environment["TZ"] == "UTC"
+    assert environment.pop("SEALKIT_ATTEMPT")
     assert environment.keys() <= {"PATH", "LANG", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "MODE"}
 
 
@@ -127,7 +128,7 @@ def test_last_words_with_a_key_that_was_not_passed_on_are_not_repeated(tmp_path:
         ("import sys; sys.exit(3)", "ended with status 3"),
         ("1 / 0", "its last words: ZeroDivisionError: division by zero"),
         ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
-        ("import sys; print('\\x1b[31mred', file=sys.stderr); sys.exit(1)", "'\\x1b[31mred'"),
+        ("import sys; print('\\x1b[31mred', file=sys.stderr); sys.exit(1)", "last words: \\x1b[31mred"),
         ("", "no answer that a record can hold"),
         ("print('hello')", "no answer that a record can hold"),
         ("print('[]')", "no answer that a record can hold: Expected `object`"),
@@ -166,6 +167,24 @@ def test_a_failure_that_the_program_reports_keeps_its_word(ending: str, tmp_path
     assert caught.value.ending == ending
 
 
+@pytest.mark.parametrize("ending", ["final", "provider_error"])
+def test_a_reason_is_kept_in_one_short_line(ending: str, tmp_path: Path) -> None:
+    script = answering(ended=ending, why="\x1b[31m" + "a\n" * 600_000)
+    if ending == "final":
+        why = decode_record(play(script, tmp_path), Recorded).closing.why
+    else:
+        with pytest.raises(AttemptError) as caught:
+            play(script, tmp_path)
+        why = str(caught.value)
+    assert len(why) == 1000 and why.startswith("\\x1b[31ma\\na") and why.endswith("…")
+
+
+def test_what_else_a_program_says_is_cut_short_in_messages(tmp_path: Path) -> None:
+    text = "x" * 100_000
+    for changes in ({"ended": text}, {"models": {"solver": text}}, {"models": {text: "m"}}, {"measures": {text: 1}}):
+        assert len(refusal(answering(**changes), tmp_path)) < 1500
+
+
 def test_an_episode_that_the_agent_failed_is_kept_as_it_ended(tmp_path: Path) -> None:
     line = play(answering(ended="refusal", why="it would rather not", measures={"correct": 0}), tmp_path)
     assert decode_record(line, Recorded).closing.ended == "refusal"
@@ -174,7 +193,7 @@ def test_an_episode_that_the_agent_failed_is_kept_as_it_ended(tmp_path: Path) ->
 def test_a_hang_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     script = """
 import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
 open("child", "w").write(str(child.pid))
 time.sleep(60)
 """

@@ -7,6 +7,7 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from sealkit.wire.recorded import FromLog, Recorded
 from tests.run.inspect_plan import LOGS, PLAN, make_study
 from tests.studies import call, ok
 
-LATER = "2099-01-01T00:00:00+00:00"
 RECEIPTS = "receipts/sums"
 
 
@@ -113,9 +113,18 @@ def test_both_formats_say_the_same(tmp_path: Path) -> None:
 
 def test_a_log_begun_after_the_seal_is_said_to_be(tmp_path: Path) -> None:
     study = sealed(tmp_path / "study", access="none_collected")
-    later = changed(tmp_path, lambda log: log["eval"].update(created=LATER))
+    later = changed(tmp_path, lambda log: log["eval"].update(created=datetime.now(UTC).isoformat()))
     assert "after the seal" in ok(imported(study, later, "stepwise")).out
     assert [event["before_seal"] for event in journal(study) if event["kind"] == "imported"] == [False]
+
+
+def test_a_log_that_is_still_to_begin_is_refused(tmp_path: Path) -> None:
+    study = sealed(tmp_path / "study", access="none_collected")
+    refused = imported(
+        study, changed(tmp_path, lambda log: log["eval"].update(created="2099-01-01T00:00:00Z")), "terse"
+    )
+    assert refused.code == 1 and "says that it was begun 2099-01-01T00:00:00Z, and it is 20" in refused.err
+    assert not [event for event in journal(study) if event["kind"] == "imported"]
 
 
 def test_a_sample_that_failed_is_an_attempt_that_failed(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from sealkit.plan.load import open_plan_bytes
 from sealkit.plan.slots import slots
-from sealkit.run.progress import ERRORS_IN_A_ROW, SlotIndex, Standing, begin
+from sealkit.run.in_a_row import ERRORS_IN_A_ROW
+from sealkit.run.progress import SlotIndex, Standing, begin
 from sealkit.wire.chain import Attempted, Closed, Entry, EpisodeKept, Event, Failed, Paused, Recovered, Slot
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
@@ -66,6 +67,23 @@ def test_a_pause_for_errors_is_held_against_no_slot() -> None:
     state = follow([*before, *row, pause])
     assert state.failed[state.index(TWO)] == 1, "the failure before the episode stays, that of the row is forgiven"
     assert follow([*before, *row[2:], pause]).failed[state.index(TWO)] == 2, "four errors make no run pause"
+
+
+def test_an_arm_that_has_failed_from_its_first_slot_on_makes_a_run_pause_beside_arms_that_work() -> None:
+    pause = Paused(stage="confirmatory", reason=ERRORS_IN_A_ROW, detail="", calls=None)
+    broken, working = (
+        [slot for slot in slots(SPEC, "confirmatory") if slot["arm"] == arm] for arm in ("oracle", "tracker")
+    )
+    row = [event for slot, other in zip(broken, working, strict=True)
+           for event in (tried(slot), failed(slot), tried(other), kept(other))]  # fmt: skip
+    last = broken[0]
+    assert follow(row).in_a_row.longest == 4
+    state = follow([*row, tried(last, 2), failed(last, 2)])
+    assert state.in_a_row.longest == 5, "the arm's own row, not the one that others have broken"
+    state = follow([*row, tried(last, 2), failed(last, 2), pause])
+    assert not any(state.failed) and state.in_a_row.longest == 0
+    works = [tried(last), kept(last), *row[4:], tried(broken[1], 2), failed(broken[1], 2)]
+    assert follow(works).in_a_row.longest == 1, "an arm that has worked once is not broken"
 
 
 def test_no_run_tries_a_slot_more_often_than_the_plan_allows() -> None:

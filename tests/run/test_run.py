@@ -34,15 +34,21 @@ AGENTS = {{name: Scripted(make=lambda draws, name=name, made=made: Failing(name,
 
 
 @pytest.fixture
-def failing(tmp_path: Path) -> tuple[Path, Path]:
-    """A sealed study in which agents raise as the names of files in a folder say, and that folder."""
+def unsealed(tmp_path: Path) -> tuple[Path, Path]:
+    """A study in which agents raise as the names of files in a folder say, and that folder."""
     flags = tmp_path / "flags"
     flags.mkdir()
     study = make_study(tmp_path / "study", SMALL)
     agents = study / "worlds" / "house" / "agents.py"
     agents.write_text(agents.read_text(encoding="utf-8") + FAILING.format(flags=str(flags)), encoding="utf-8")
-    ok(call("seal", PLAN, cwd=study))
     return study, flags
+
+
+@pytest.fixture
+def failing(unsealed: tuple[Path, Path]) -> tuple[Path, Path]:
+    """The same, sealed."""
+    ok(call("seal", PLAN, cwd=unsealed[0]))
+    return unsealed
 
 
 def report(study: Path, jobs: str = "1") -> dict[str, int]:
@@ -57,16 +63,19 @@ def test_a_failure_is_journaled_and_the_slot_tried_again(jobs: str, failing: tup
     assert report(study, jobs) == {"slots": 8, "episodes": 8, "new": 8, "abandoned_attempts": 0, "missing": 0}
     [failed] = [entry["event"] for entry in Study(study).entries() if entry["event"]["kind"] == "failed"]
     assert failed["ending"] == "harness_error"
-    assert failed["why"] == "the world or its agent raised RuntimeError: told to fail by \x1b[31monce-all"
+    assert failed["why"] == "the world or its agent raised RuntimeError: told to fail by \\x1b[31monce-all"
     kept = [entry["event"] for entry in Study(study).entries() if entry["event"]["kind"] == "episode"]
     assert [event["attempt"] for event in kept if event["slot"] == failed["slot"]] == [2]
     ok(call("verify", "--no-remember", cwd=study))
 
 
-def test_a_slot_that_fails_as_often_as_the_plan_allows_is_given_up_and_counted(failing: tuple[Path, Path]) -> None:
-    study, flags = failing
+def test_a_slot_that_fails_as_often_as_the_plan_allows_is_given_up_and_counted(unsealed: tuple[Path, Path]) -> None:
+    study, flags = unsealed
+    plan = study / PLAN
+    plan.write_text(plan.read_text().replace("{max: 2, retry_on: [harness_error]}", "{max: 1, retry_on: []}"))
+    ok(call("seal", PLAN, cwd=study))
     (flags / "tracker").touch()
-    last = "harness_error: the world or its agent raised RuntimeError: told to fail by \x1b[31mtracker"
+    last = "harness_error: the world or its agent raised RuntimeError: told to fail by \\x1b[31mtracker"
     due = {"slots": 8, "episodes": 4, "new": 4, "abandoned_attempts": 0, "missing": 4,
            "failing": {"tracker": {"failed": 4, "last": last}}}  # fmt: skip
     ran = call("run", PLAN, "--jobs", "1", "--json", cwd=study)

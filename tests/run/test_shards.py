@@ -96,15 +96,19 @@ def test_what_is_no_share_is_refused(text: str) -> None:
 
 def test_a_shard_has_a_journal_of_its_own_that_begins_with_what_binds_it(sealed: Path) -> None:
     before = (sealed / RECEIPTS / "journal.jsonl").read_bytes()
+    head = json.loads((sealed / RECEIPTS / "HEAD").read_bytes())
     report = json.loads(ok(run(sealed, "1/2", "--json")).out)
     assert report == {"slots": 4, "episodes": 4, "new": 4, "abandoned_attempts": 0, "missing": 0}
-    head = json.loads((sealed / RECEIPTS / "HEAD").read_bytes())
     first = lines(shard(sealed, 1, 2))[0]["event"]
     assert first["after"] == f"{head['count']}:{head['digest']}"
     assert (first["kind"], first["plan"], first["shard"], first["of"]) == ("sharded", ID, 1, 2)
     assert first["seal"] == first["pin"] == lines(sealed / RECEIPTS)[0]["event"]["pin"]
-    assert (sealed / RECEIPTS / "journal.jsonl").read_bytes() == before, "the main journal is not written"
+    after = (sealed / RECEIPTS / "journal.jsonl").read_bytes()
+    noted = [one["event"] for one in lines(sealed / RECEIPTS)[head["count"] :]]
+    assert after.startswith(before) and [one["kind"] for one in noted] == ["shard_head"] * 2
+    assert [one["head"].split(":")[0] for one in noted] == ["1", str(len(lines(shard(sealed, 1, 2))))]
     assert json.loads(ok(run(sealed, "1/2", "--json")).out)["new"] == 0
+    assert (sealed / RECEIPTS / "journal.jsonl").read_bytes() == after, "what it says already is not said again"
 
 
 def test_status_shows_shards_and_that_they_are_to_be_merged(sealed: Path) -> None:
@@ -122,7 +126,11 @@ def test_status_shows_shards_and_that_they_are_to_be_merged(sealed: Path) -> Non
     [
         (("--shard", "1/3"), "the run is shared among 2, not 3", 2),
         ((), "1 shards wait to be merged before the main run goes on", 2),
-        (("--shard", "5/5"), "shard 5 of 5 has no slot", 2),
+        (
+            ("--shard", "1/9999"),
+            "9999 shards, but only whole blocks of the confirmatory stage are shared, and it has 4",
+            2,
+        ),
         (("--shard", "1/2", "--smoke"), "a smoke run has no shards", 2),
     ],
 )
@@ -150,6 +158,65 @@ def test_a_main_run_that_has_begun_is_not_shared(study: Path) -> None:
     assert outcome.code == 2 and "the confirmatory run has begun without shards" in outcome.err
 
 
+# --- a shard that began in the main journal's own folder -------------------------------------------
+
+
+def test_a_shard_that_was_deleted_is_named_by_all_and_let_go_by_merge_alone_for_good(two: Path) -> None:
+    shutil.rmtree(shard(two, 1, 2))
+    gone = "shard 1 of 2 began here, and its journal is gone"
+    for outcome in (run(two, "1/2"), merge(two), call("verify", "--no-remember", cwd=two)):
+        assert (outcome.code, gone in outcome.err) == (1, True), outcome.said
+    assert "shard 1 of 2: began here, and its journal is gone" in ok(call("status", cwd=two)).out
+    assert call("run", PLAN, cwd=two).code == 2, "its slots are not run by the main run in silence"
+    report = json.loads(ok(merge(two, "--unfinished", "--json")).out)
+    assert (report["shards"], report["lost"], report["closed"]) == (1, 1, False)
+    assert run(two, "1/2").code == 2
+    ok(call("run", PLAN, "--jobs", "1", cwd=two))
+    assert "shard 1 of 2 began here and was lost: nobody can say what it held" in str(verified(two)["notes"])
+    ok(call("analyse", PLAN, cwd=two))
+    claims = json.loads(ok(call("claims", PLAN, "--json", cwd=two)).out)["claims"]
+    assert claims and all("shard 1 of 2 was lost" in str(one) for one in claims), claims
+
+
+def test_a_shard_that_was_run_anew_or_cut_back_is_not_the_one_that_began_here(two: Path, sealed_once: Path) -> None:
+    honest = Path(shutil.copytree(shard(two, 1, 2), two / "honest"))
+    other = Path(shutil.copytree(sealed_once, two / "other"))
+    ok(run(other, "1/2"))
+    for change in ("anew", "cut back"):
+        shutil.rmtree(shard(two, 1, 2))
+        shutil.copytree(honest if change == "cut back" else shard(other, 1, 2), shard(two, 1, 2))
+        edit(shard(two, 1, 2), reopened if change == "cut back" else later)
+        for outcome in (run(two, "1/2"), merge(two), merge(two, "--unfinished"), call("verify", cwd=two)):
+            assert (outcome.code, "the main journal quotes" in outcome.err) == (1, True), (change, outcome.said)
+
+
+def later(documents: list[dict[str, Any]]) -> None:
+    documents[0]["time"] = "2099-01-01T00:00:00Z"
+
+
+def test_a_shard_that_was_left_out_of_the_merge_is_not_passed_over(two: Path) -> None:
+    late = shutil.move(shard(two, 2, 2), two / "late")
+    ok(merge(two, "--unfinished"))
+    ok(call("run", PLAN, "--jobs", "1", cwd=two))
+    ok(call("verify", "--no-remember", cwd=two))
+    shutil.move(late, shard(two, 2, 2))
+    refused = call("verify", "--no-remember", cwd=two)
+    assert refused.code == 1 and "was left out of the merge, and holds 4 episodes of slots" in refused.err
+
+
+def test_what_lies_about_beside_shards_is_passed_over_or_named(two: Path) -> None:
+    (two / RECEIPTS / "shards" / ".DS_Store").write_bytes(b"x")
+    stray = two / RECEIPTS / "shards" / "notes.txt"
+    stray.write_text("x")
+    refused = merge(two)
+    assert refused.code == 1 and "notes.txt: is not named as a shard's folder" in refused.err
+    assert "move it out of shards/" in refused.err
+    stray.rename(stray.with_name("1-of-3"))
+    assert "1-of-3" in merge(two).err
+    stray.with_name("1-of-3").unlink()
+    ok(merge(two))
+
+
 # --- the merge -----------------------------------------------------------------------------------
 
 
@@ -157,7 +224,15 @@ def test_a_merged_study_verifies_and_is_published_as_any_other(two: Path, run_on
     folders = (shard(two, 1, 2), shard(two, 2, 2))
     alone = {folder: {path: path.read_bytes() for path in folder.iterdir()} for folder in folders}
     report = json.loads(ok(merge(two, "--json")).out)
-    assert report == {"shards": 2, "copied": 22, "slots": 8, "episodes": 8, "abandoned_attempts": 0, "closed": True}
+    assert report == {
+        "shards": 2,
+        "lost": 0,
+        "copied": 22,
+        "slots": 8,
+        "episodes": 8,
+        "abandoned_attempts": 0,
+        "closed": True,
+    }
     assert alone == {folder: {path: path.read_bytes() for path in folder.iterdir()} for folder in alone}
     assert kept(two / RECEIPTS) == kept(shard(two, 1, 2)) + kept(shard(two, 2, 2))
     found = verified(two)
@@ -249,7 +324,7 @@ def twice(documents: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("change", "said", "code"),
     [
-        (reopened, "shard 1 of 2 is not closed", 2),
+        (reopened, "shard 2 of 2 is not closed", 2),
         (another_seal, "this shard belongs to another seal", 1),
         (another_pin, "ran under an earlier pin than the one in force", 1),
         (another_main, "it began after 1 entries of another main journal than this", 1),
@@ -261,21 +336,21 @@ def twice(documents: list[dict[str, Any]]) -> None:
 def test_a_shard_that_was_rewritten_is_refused_and_nothing_is_merged(
     change: Callable[[list[dict[str, Any]]], None], said: str, code: int, two: Path
 ) -> None:
-    edit(shard(two, 1, 2), change)
+    edit(shard(two, 2, 2), change)
     if change is twice:
-        episodes = shard(two, 1, 2) / "episodes.jsonl"
+        episodes = shard(two, 2, 2) / "episodes.jsonl"
         first, rest = episodes.read_bytes().split(b"\n", 1)
         episodes.write_bytes(first + b"\n" + first + b"\n" + rest)
     before = (two / RECEIPTS / "journal.jsonl").read_bytes()
     refused = merge(two)
     assert (refused.code, said in refused.err) == (code, True), refused.said
-    assert str(shard(Path(), 1, 2)) in refused.err, "it says where"
+    assert str(shard(Path(), 2, 2)) in refused.err, "it says where"
     assert (two / RECEIPTS / "journal.jsonl").read_bytes() == before
 
 
 def test_a_shard_that_was_closed_before_it_was_run_is_refused(two: Path) -> None:
-    edit(shard(two, 1, 2), drop_last_slot)
-    episodes = shard(two, 1, 2) / "episodes.jsonl"
+    edit(shard(two, 2, 2), drop_last_slot)
+    episodes = shard(two, 2, 2) / "episodes.jsonl"
     episodes.write_bytes(b"".join(episodes.read_bytes().splitlines(keepends=True)[:-1]))
     refused = merge(two)
     assert refused.code == 1
@@ -283,14 +358,14 @@ def test_a_shard_that_was_closed_before_it_was_run_is_refused(two: Path) -> None
 
 
 def test_the_slots_of_another_share_are_refused(two: Path) -> None:
-    """Shard 2's journal under the name and number of shard 1."""
-    shutil.rmtree(shard(two, 1, 2))
-    shutil.copytree(shard(two, 2, 2), shard(two, 1, 2))
+    """Shard 1's journal under the name and number of shard 2, which ran elsewhere."""
+    shutil.rmtree(shard(two, 2, 2))
+    shutil.copytree(shard(two, 1, 2), shard(two, 2, 2))
     refused = merge(two)
-    assert refused.code == 1 and "begins shard 2 of 2, due 1 of 2" in refused.err
-    edit(shard(two, 1, 2), lambda documents: documents[0]["event"].update(shard=1))
+    assert refused.code == 1 and "begins shard 1 of 2, due 2 of 2" in refused.err
+    edit(shard(two, 2, 2), lambda documents: documents[0]["event"].update(shard=2))
     refused = merge(two)
-    assert refused.code == 1 and "is in the share of shard 2, not 1" in refused.err
+    assert refused.code == 1 and "is in the share of shard 1, not 2" in refused.err
 
 
 def test_shards_of_two_ways_to_share_a_run_are_refused(two: Path, sealed_once: Path, tmp_path: Path) -> None:

@@ -30,9 +30,7 @@ REASON = "the world lost a line"
 SLOT: Slot = {"arm": "frog", "family": "calm", "seed": 0}
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture(scope="module")

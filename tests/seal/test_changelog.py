@@ -21,10 +21,7 @@ from sealkit.wire.chain import JournalHead
 from sealkit.wire.errors import SealkitError, UntrustedError
 from tests.seal.studies import NOW, edit, make_study, plan_of
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture(scope="module")

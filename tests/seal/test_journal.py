@@ -31,10 +31,7 @@ from tests.seal.journals import (
     start,
 )
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture

@@ -41,11 +41,6 @@ from tests.seal.journals import (
 Content = dict[str, bytes]
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
 def crashes(before: Content, after: Content) -> Iterator[tuple[str, Content]]:
     """Every state between `before` and `after` of one append: the cut in calls, episode, entry, and HEAD behind.
 

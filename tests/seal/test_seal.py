@@ -24,10 +24,7 @@ from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import OutOfOrderError, SealkitError, UntrustedError, UsageError
 from tests.seal.studies import NOW, edit, make_study, plan_of, snapshot
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture

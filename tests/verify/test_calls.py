@@ -153,10 +153,33 @@ def test_a_body_that_is_gone_or_another_is_found(study: Study) -> None:
     body = path.read_bytes()
     path.unlink()
     assert "there is no such body, and no entry withholds it" in refused(study)[0]["why"]
+    before = study.journal.read_bytes()
+    for command in (("analyse", PLAN), ("claims", PLAN), ("publish", PLAN)):  # no episode drops out in silence
+        found = call(*command, cwd=study.folder)
+        assert (found.code, "1 episodes rest on a body that was removed or changed" in found.err) == (1, True), command
+    assert study.journal.read_bytes() == before
     path.write_bytes(gzip.compress(b"{}"))
     assert "holds the body sha256:" in refused(study)[0]["why"]
     path.write_bytes(body)
     ok(verify(study))
+
+
+def test_what_no_entry_refers_to_is_named(study: Study) -> None:
+    first, name = calls(study.folder)[0], "ab" * 32
+    body = blob(study.folder, first["response"]).read_bytes()
+    ok(call("withhold", PLAN, first["response"], "--reason", "x", cwd=study.folder))
+    assert "that no" not in ok(verify(study)).out
+    blob(study.folder, first["response"]).write_bytes(body)
+    for path in (f"blobs/ab/{name}.gz", "torn/journal.jsonl.9.0123456789ab", "notes.txt", "blobs/x/y"):
+        place = receipts(study.folder) / path
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(b"x")
+    said = ok(verify(study)).out
+    assert "3 files that no entry refers to and nobody reads, the first: blobs/x/y" in said
+    assert (
+        f"1 bodies that no call names, as an attempt that was killed leaves them, the first: blobs/ab/{name}.gz" in said
+    )
+    assert "1 bodies that are withheld and still there: the same `sealkit withhold` removes them" in said
 
 
 def test_a_body_that_was_withheld_is_said_to_be_and_nothing_fails(study: Study) -> None:

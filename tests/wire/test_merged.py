@@ -8,6 +8,7 @@ import pytest
 
 from sealkit.wire.chain import (
     EMPTY,
+    Amended,
     Attempted,
     Closed,
     Entry,
@@ -19,6 +20,8 @@ from sealkit.wire.chain import (
     Recovered,
     Sealed,
     Sharded,
+    ShardHead,
+    ShardLost,
     extend,
     follow,
 )
@@ -33,6 +36,9 @@ SHARDED = Sharded(plan="p", seal=PIN, pin=PIN, shard=1, of=2, after=str(AFTER))
 SECOND = Sharded(plan="p", seal=PIN, pin=PIN, shard=2, of=2, after=str(AFTER))
 CLOSED = Closed(stage="confirmatory", slots=0, episodes=0, abandoned=0, missing=0)
 TRIED = Attempted(stage="confirmatory", pin=PIN, slot={"arm": "a"}, attempt=1)
+HERE = ShardHead(shard=1, of=2, head=str(extend(EMPTY, SHARDED, TIME)[1]))
+LOST = ShardLost(shard=1, of=2)
+AMENDED = Amended(number=1, pin=OTHER, phase="before_any_episode")
 Line = tuple[Event, int | None]
 
 
@@ -74,6 +80,15 @@ def test_shards_are_taken_over_whole_one_after_another() -> None:
     assert state.open is None and not state.attempted
 
 
+def test_shards_that_began_here_are_merged_or_lost_before_the_run_goes_on() -> None:
+    state = taken([(HERE, None), (ShardHead(shard=2, of=2, head=f"1:{OTHER}"), None)])
+    assert (state.waiting, state.after, state.heads(1, 3)) == ((1, 2), str(AFTER), {})
+    head = ShardHead(shard=1, of=2, head=str(head_of(SHARDED, CLOSED)))
+    done: list[Line] = [(ShardLost(shard=2, of=2), None), *whole(SHARDED, CLOSED), (TRIED, None), (AMENDED, None)]
+    state = taken([(HERE, None), (head, None), (ShardHead(shard=2, of=2, head=f"1:{OTHER}"), None), *done])
+    assert (state.waiting, state.lost, state.attempted) == ((), {2}, True)
+
+
 def test_a_crash_of_the_merge_may_stand_between() -> None:
     first, second, third = whole(SHARDED, CLOSED)
     taken([first, second, (Recovered(entry=2), None), third])
@@ -111,6 +126,35 @@ REFUSED: dict[str, tuple[Callable[[], list[Line]], str]] = {
     "another entry than the shard's": (
         lambda: [*whole(SHARDED, CLOSED)[:2], (Recovered(entry=0), 1)],
         "the entries of shard 1 end in",
+    ),
+    "an attempt beside a shard that began here": (
+        lambda: [(HERE, None), (TRIED, None)],
+        "shard 1, which began here, is neither merged nor lost",
+    ),
+    "an amendment beside it": (
+        lambda: [(HERE, None), (AMENDED, None)],
+        "shard 1, which began here, is neither merged nor lost",
+    ),
+    "another shard than began here": (
+        lambda: [(ShardHead(shard=1, of=2, head=f"1:{OTHER}"), None), *whole(SHARDED)],
+        "shard 1 had another entry 0 when it ran here",
+    ),
+    "less of it than was here": (
+        lambda: [(ShardHead(shard=1, of=2, head=f"7:{OTHER}"), None), *whole(SHARDED)],
+        "is lost, or held more entries than are merged",
+    ),
+    "one that is lost": (lambda: [(HERE, None), (LOST, None), *whole(SHARDED)], "is lost, or held more entries"),
+    "lost without a beginning": (lambda: [(LOST, None)], "is lost, which did not begin here"),
+    "lost twice": (lambda: [(HERE, None), (LOST, None), (LOST, None)], "can neither stand nor be lost here"),
+    "a head after the run began": (lambda: [(TRIED, None), (HERE, None)], "can neither stand nor be lost here"),
+    "a head of what is lost": (
+        lambda: [(HERE, None), (LOST, None), (ShardHead(shard=2, of=2, head=f"1:{OTHER}"), None)],
+        "shard 2 of 2 cannot stand at 1:sha256",
+    ),
+    "a head twice": (lambda: [(HERE, None), (HERE, None)], "shard 1 of 2 cannot stand at 1:sha256"),
+    "a head of another way to share": (
+        lambda: [(HERE, None), (ShardHead(shard=2, of=3, head=f"1:{OTHER}"), None)],
+        "shard 2 of 3 can neither stand",
     ),
     "what no shard holds": (lambda: whole(SHARDED, Looked(what="x")), "found looked, which cannot stand here"),
 }

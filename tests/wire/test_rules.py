@@ -93,6 +93,11 @@ def random_rule(draw: random.Random, depth: int) -> str:
     return f"{inner[0]} {draw.choice(SIGNS)} {inner[1]}"
 
 
+def test_the_name_that_goes_on_as_the_one_given_is_nearer_than_a_shorter_one() -> None:
+    with pytest.raises(MalformedError, match=r"did you mean 'gain.p_adjusted'\?"):
+        compile_rule("gain.p < 0.05", ("gain.n", "gain.b", "gain.p_adjusted"), numbers="decimal")
+
+
 def test_20_000_random_rules_agree_with_the_oracle() -> None:
     draw = random.Random(1)
     compared = valued = 0

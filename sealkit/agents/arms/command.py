@@ -30,6 +30,7 @@ from sealkit.wire.canon import check_value
 from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import HarnessError, MalformedError
 from sealkit.wire.records import Json
+from sealkit.wire.text import shortened
 from sealkit.world.sdk import View, words_of
 
 MOST_ASKS: Final = 32  # in one turn
@@ -85,7 +86,7 @@ class CommandPlayer:
             if line.act is not None:
                 return Move(action=line.act, calls=tuple(calls), memory=line.memory)
             if line.stop is not None:
-                return Fault(why="agent_stopped", say=line.stop, calls=tuple(calls), memory=line.memory)
+                return Fault(why="agent_stopped", say=shortened(line.stop), calls=tuple(calls), memory=line.memory)
             if len(calls) == MOST_ASKS:
                 raise HarnessError(f"asked more than {MOST_ASKS} times in one turn", where=self._arm.run[0])
             question = cast(Question, line.ask)

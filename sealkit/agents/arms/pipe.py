@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final, cast
 
+from sealkit.agents.programs import end, new_mark
 from sealkit.wire.errors import HarnessError
 
 MOST_LINE: Final = 1 << 20
@@ -28,10 +28,11 @@ class Pipe:
         self._name = command[0]
         self._seconds = SECONDS_PER_LINE if seconds is None else seconds
         self._waiting = b""
+        self._mark = new_mark()
         environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         try:
             self._program = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                command, cwd=folder, env={**environment, **self._mark}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         except (OSError, ValueError) as error:
@@ -68,15 +69,9 @@ class Pipe:
 
     def close(self) -> None:
         """Kill the program and what it started; closing twice does nothing."""
-        self._kill()
+        end(self._program, self._mark)
         self._in.close()
         self._out.close()
-
-    def _kill(self) -> None:
-        if self._program.returncode is None:
-            # Not waited for yet, so the group is still the program's own: it was started as a leader of a session.
-            os.killpg(self._program.pid, signal.SIGKILL)
-            self._program.wait()
 
     def _wait(self, stream: IO[bytes], event: int, deadline: float, what: str) -> None:
         with selectors.DefaultSelector() as selector:
@@ -86,6 +81,6 @@ class Pipe:
 
     def _ended(self) -> HarnessError:
         """The program gave up its end of a pipe: it is over, or as good as that."""
-        self._kill()  # the status of one that has ended already stays what it was
+        end(self._program, self._mark)  # the status of one that has ended already stays what it was
         status = self._program.returncode
         return HarnessError(f"it ended in the middle of an episode (status {status})", where=self._name)

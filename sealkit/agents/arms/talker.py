@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Final
 
@@ -20,7 +21,7 @@ SAY: Final[Mapping[str, str]] = {
 UNREADABLE: Final = "unparsable_reply"
 
 
-class Talker:
+class Talker(ABC):
     """A player that asks one model once a turn. A subclass says what is kept, how to reply, and what a reply means."""
 
     def __init__(self, role: str, wording: Wording, scene: Scene, how_to_reply: tuple[str, ...]) -> None:
@@ -42,24 +43,24 @@ class Talker:
         reply = yield self._question(view)
         return self._decided(reply)
 
-    def observe(self, shown: str) -> None:
+    def observe(self, shown: str) -> None:  # noqa: B027 - most arms keep nothing of it
         """Take in the return of act `self.act`."""
 
+    @abstractmethod
     def kept(self) -> tuple[tuple[str, str], ...]:
         """What the agent kept, as (heading, text)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def memory(self) -> dict[str, Json]:
         """What the arm keeps of an act in which nothing was decided."""
-        raise NotImplementedError
 
+    @abstractmethod
     def schema(self) -> dict[str, Json]:
         """What a reply is due to look like."""
-        raise NotImplementedError
 
+    @abstractmethod
     def decide(self, reply: Object, call: str) -> Move | Unreadable:
         """The move that a reply asks for."""
-        raise NotImplementedError
 
     def _question(self, view: View) -> Ask:
         user = user_text(self.scene.briefing, self._returns, self.kept(), view.acts_left)

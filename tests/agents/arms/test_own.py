@@ -207,7 +207,8 @@ FAMILY = (
     """\
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-open("pids", "w").write(f"{os.getpid()} {child.pid}")
+away = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+open("pids", "w").write(f"{os.getpid()} {child.pid} {away.pid}")
 """
     + PROGRAM
 )
