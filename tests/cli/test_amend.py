@@ -269,7 +269,9 @@ def test_a_hypothesis_edited_between_the_first_episode_and_the_last_leaves_its_c
     assert f"    {note}" in ok(call("claims", PLAN, cwd=smoked)).out
 
 
-def test_a_hypothesis_made_easier_between_the_first_episode_and_the_last_does_not_rescue_its_claim(smoked: Path) -> None:
+def test_a_hypothesis_made_easier_between_the_first_episode_and_the_last_does_not_rescue_its_claim(
+    smoked: Path,
+) -> None:
     change(smoked, *DEAF_TRACKER)  # before any episode: the tracker will fail under delayed updates
     amended(smoked, "it heeds no messages")
     run_some(smoked, 3)

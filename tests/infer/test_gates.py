@@ -237,7 +237,9 @@ def test_a_gate_that_an_amendment_after_the_look_left_out_is_decided_all_the_sam
 
 def test_claims_that_an_amendment_dropped_after_the_look_are_counted() -> None:
     (ruling,) = (one for one in decide_gates(SPEC, replace(FULL, dropped=2), {}) if one.gate == "claims_follow_map")
-    assert ruling.open and ruling.evidence.endswith("; 2 more, dropped or reworded after the first attempt, stay listed")
+    assert ruling.open and ruling.evidence.endswith(
+        "; 2 more, dropped or reworded after the first attempt, stay listed"
+    )
 
 
 def test_what_could_not_be_run_again_is_told_and_what_was_withheld_closes() -> None:

@@ -11,6 +11,7 @@ from benchmarks.clock import python, spend
 from benchmarks.row import Row, table
 from benchmarks.sizes import TINY
 
+TAKE_LONG = frozenset({"cluster", "inference", "memory"})
 ROWS = (
     Row("short", 1.5, "×", 2.0, "3 ms, 2 ms"),
     Row("a longer name", 123.456, "ms", 0.2, "on purpose"),
@@ -27,7 +28,9 @@ def test_the_table_lines_up_and_says_what_is_over() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", frame.FIGURES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in TAKE_LONG)) for name in frame.FIGURES]
+)
 def test_every_figure_can_be_measured(name: str) -> None:
     if name == "cluster":
         pytest.importorskip("distributed", reason="the extra `dask` is not installed")

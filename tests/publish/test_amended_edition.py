@@ -173,6 +173,7 @@ def test_an_arm_dropped_after_the_look_is_still_ruled_on_as_it_was_asked(
     ok(call("verify", folder, "--replay=unsafe", cwd=tmp_path))
 
 
+@pytest.mark.slow
 def test_what_was_asked_is_ruled_on_by_its_own_code_where_ruling_code_changed_too(
     study: Path, tmp_path: Path, state: Path
 ) -> None:

@@ -189,6 +189,7 @@ def test_a_worker_without_the_key_pauses_the_run_and_the_parents_key_goes_nowher
 
 
 @needs_dask
+@pytest.mark.slow
 def test_a_swapped_model_stops_every_worker_and_what_was_asked_is_recorded(modelled_once: Path, tmp_path: Path) -> None:
     study, other = copied(modelled_once, tmp_path), faults.wrong_model("someone/else")
 
@@ -210,6 +211,7 @@ def test_a_swapped_model_stops_every_worker_and_what_was_asked_is_recorded(model
 
 
 @needs_dask
+@pytest.mark.slow
 def test_ctrl_c_records_the_calls_of_what_it_cuts_off_on_workers(modelled_once: Path, tmp_path: Path) -> None:
     study = copied(modelled_once, tmp_path)
 
@@ -229,6 +231,7 @@ def test_ctrl_c_records_the_calls_of_what_it_cuts_off_on_workers(modelled_once: 
 
 
 @needs_dask
+@pytest.mark.slow
 def test_a_shard_that_asks_models_has_its_bodies_in_its_own_folder(
     modelled_once: Path, called_once: Path, tmp_path: Path
 ) -> None:
@@ -268,6 +271,7 @@ def test_calls_that_a_worker_gives_are_of_the_attempt_and_have_bodies_here(calle
 
 
 @needs_dask
+@pytest.mark.slow
 def test_ten_workers_are_killed_and_the_episodes_are_the_same_bytes(tmp_path: Path) -> None:
     """One run, which ends by itself: ten of its twelve workers are killed, each at a drawn moment."""
     study = make_study(tmp_path / "study", plan_text(families=("stale_door", "noise"), seeds=20))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.run.killing import Moment, await_growth, killed_run, moments, nursery, start, stopped_fork
+from tests.slow import first_of
 from tests.studies import ID, MIDDLE, PLAN, call, make_study, ok
 
 LANES = 4
@@ -41,7 +42,7 @@ def slot_of(event: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted(event["slot"].items()))
 
 
-@pytest.mark.parametrize("lane", range(LANES))
+@pytest.mark.parametrize("lane", first_of(range(LANES)))
 def test_a_run_that_is_killed_again_and_again_loses_and_doubles_nothing(
     lane: int, middle: Path, uninterrupted: Path, tmp_path: Path
 ) -> None:
@@ -134,7 +135,7 @@ def test_workers_end_with_a_parent_that_is_killed(middle: Path, tmp_path: Path) 
     assert killed_run(study, Moment(grown=5000, then=0.0), jobs=2)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", first_of(["2", "1"]))
 def test_a_run_that_is_interrupted_says_so_and_goes_on_later(
     jobs: str, middle: Path, uninterrupted: Path, tmp_path: Path
 ) -> None:

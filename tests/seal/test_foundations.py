@@ -196,7 +196,9 @@ FILE = (FileChange("worlds/house/world.py", "a", "b"),)
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_protected_change_leaves_claims_until_all_outcomes_are_there_and_says_what_will_be_ruled(phase: Phase) -> None:
+def test_a_protected_change_leaves_claims_until_all_outcomes_are_there_and_says_what_will_be_ruled(
+    phase: Phase,
+) -> None:
     before, after = plan(), edited(CHANGES["a rule of H2"][0])
     (words,) = effect_on_claims(before, after, changed(protected=("hypotheses",)), phase, 0)
     exploratory, says = made_exploratory(before, after, phase), made_to_say(before, after, phase)
