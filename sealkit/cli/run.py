@@ -160,7 +160,8 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
              "abandoned_attempts": report.abandoned, "missing": report.missing,
              **({"failing": {arm.arm: {"failed": arm.failed, "last": arm.last} for arm in report.failing}}
                 if report.failing else {}),
-             **({"readings": report.readings, "read": report.read} if report.readings else {}), **used}
+             **({"readings": report.readings, "read": report.read, "abandoned_readings": report.readings_abandoned}
+                if report.readings else {}), **used}
         )  # fmt: skip
         return
     click.echo(
@@ -170,7 +171,8 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
     for arm in report.failing:
         click.echo(f"arm {escape(str(arm))}")
     if report.readings:
-        click.echo(f"{report.read} of {report.readings} readings by models have their reply")
+        left = f", {report.readings_abandoned} tries abandoned" if report.readings_abandoned else ""
+        click.echo(f"{report.read} of {report.readings} readings by models have their reply{left}")
     if spent is not None:
         cost = cost_in_words(spent.cost_microusd, priced=report.priced)
         click.echo(f"{spent.calls} requests to models so far, {spent.tokens} tokens, {cost}")

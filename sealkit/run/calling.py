@@ -34,6 +34,7 @@ from sealkit.wire.records import Json
 CarriedOut: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
 
 INTERRUPTED: Final = "interrupted"
+_BY_HAND: Final = "stopped by the one who ran it"
 _SHOWN_EVERY_S = 0.5
 _STOP_S = 60.0  # an attempt ends at once, but for a program of the study's own that is thinking
 
@@ -101,7 +102,7 @@ class Calling:
         # For programs of the study's own, which block whoever waits for their next line.
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="arm")
         self._changed = threading.Condition()
-        self._under_way: dict[Future[Outcome], asyncio.Task[None]] = {}
+        self._under_way: dict[Future[Outcome], asyncio.Task[Outcome | BaseException]] = {}
         self._running = 0
         self._stopped = False
 
@@ -159,17 +160,16 @@ class Calling:
     # --- on the loop
 
     def _begin(self, carried_out: CarriedOut, outcome: Future[Outcome]) -> None:
-        self._under_way[outcome] = self._loop.create_task(self._carry_out(carried_out, outcome))
+        task = self._under_way[outcome] = self._loop.create_task(_ending(carried_out))
+        task.add_done_callback(lambda ended: self._end(outcome, ended))
 
     def _cut_off(self) -> None:
         for task in self._under_way.values():
             task.cancel()
 
-    async def _carry_out(self, carried_out: CarriedOut, outcome: Future[Outcome]) -> None:
-        try:
-            ended: Outcome | BaseException = await carried_out()
-        except BaseException as error:  # whatever it is, whoever waits for the outcome is told
-            ended = error
+    def _end(self, outcome: Future[Outcome], task: asyncio.Task[Outcome | BaseException]) -> None:
+        # Cancelled before its first step, a task runs nothing of its own.
+        ended = CutOff(INTERRUPTED, _BY_HAND, "") if task.cancelled() else task.result()
         del self._under_way[outcome]
         with self._changed:
             if isinstance(ended, CutOff):
@@ -209,7 +209,7 @@ class Calling:
         try:
             ended = await carried_out()
         except asyncio.CancelledError:
-            ended = CutOff(INTERRUPTED, "stopped by the one who ran it", "", joined(line.calls))
+            ended = CutOff(INTERRUPTED, _BY_HAND, "", joined(line.calls))
         except ProviderError as error:
             ended = Broke("provider_error", f"{error.word}: {error.why}", joined(line.calls))
         except PauseError as error:
@@ -239,6 +239,14 @@ class Calling:
         except asyncio.CancelledError:
             await asyncio.wait([step])  # a generator that runs cannot be closed
             raise
+
+
+async def _ending(carried_out: CarriedOut) -> Outcome | BaseException:
+    """How it ended. Whatever it raises is told to whoever waits: some exceptions would end the loop with the task."""
+    try:
+        return await carried_out()
+    except BaseException as error:
+        return error
 
 
 def _advance(playing: Playing, reply: Reply | None) -> Ask | bytes:

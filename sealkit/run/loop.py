@@ -19,7 +19,8 @@ from sealkit.run.calling import INTERRUPTED
 from sealkit.run.executor import Executor
 from sealkit.run.interrupt import Interrupts
 from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
-from sealkit.run.progress import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
+from sealkit.run.progress import ERRORS_IN_A_ROW
+from sealkit.run.reads import MOST_ERRORS_IN_A_ROW
 from sealkit.seal.journal import Journal
 from sealkit.wire.chain import Paused, call_lines
 from sealkit.wire.errors import HarnessError, SealkitError
@@ -164,19 +165,23 @@ class Loop(ABC, Generic[W, E]):
             self.watch.step()
 
     def _pause(self, reason: str, detail: str) -> None:
-        """Record that the run stops here, with the calls of what it cut off; then what was whole by then.
+        """Record that the run stops here, with the calls of what it cut off; then what had ended by itself by then.
 
-        In this order, because what is whole would end the row of errors for which a run pauses.
+        In this order, because what is whole would end the row of errors for which a run pauses. Such a row gives up
+        no slot, so what else broke is abandoned with it; nobody else's wish to stop takes a failure back.
         """
         ended = [(one, outcome) for one in self.handed_out if (outcome := _ended(one.pending)) is not None]
         self.handed_out.clear()
-        calls = b"".join(outcome.calls for _, outcome in ended if not isinstance(outcome, Kept | Said))
+        counts = Kept | Said if reason == ERRORS_IN_A_ROW else Kept | Said | Broke
+        calls = b"".join(outcome.calls for _, outcome in ended if not isinstance(outcome, counts))
         paused = Paused(stage=self.bench.stage, reason=reason, detail=detail, calls=call_lines(calls))
         self.journal.append(paused, now=self.now(), calls=calls)
         for one, outcome in ended:
             if isinstance(outcome, Kept | Said):
                 self.keep(one, outcome)
                 self.watch.step()
+            elif isinstance(outcome, Broke) and reason != ERRORS_IN_A_ROW:
+                self.fail(one, outcome)
 
 
 def _ended(pending: Pending) -> Outcome | None:

@@ -19,16 +19,15 @@ from dataclasses import dataclass, field
 
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import Stage, grid, slot_count, slots
-from sealkit.run.reads import Reads
+from sealkit.run.reads import MOST_ERRORS_IN_A_ROW, Reads
 from sealkit.run.shares import Share, share_numbers
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
+from sealkit.wire.chain import Amended, Asked, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
 
 ERRORS_IN_A_ROW = "errors_in_a_row"
-MOST_ERRORS_IN_A_ROW = 5
 
 
 class SlotIndex:
@@ -103,7 +102,7 @@ class Standing:
     def follow(self, entry: Entry) -> None:
         """Take one more entry into account; `UntrustedError` if no run can have written it here."""
         event = entry.event
-        if isinstance(event, (Attempted, EpisodeKept, Failed, Read)) and event.stage == self.stage:
+        if isinstance(event, (Attempted, EpisodeKept, Failed, Asked, Read)) and event.stage == self.stage:
             if self.closed:
                 raise _refuse(entry, "an attempt, its outcome or a reading after the run was closed")
             number = self.index(event.slot, where=_place(entry))
@@ -113,7 +112,7 @@ class Standing:
                 raise _refuse(entry, what)
             if isinstance(event, Attempted):
                 self._follow_attempt(entry, event, number)
-            elif isinstance(event, Read):
+            elif isinstance(event, Asked | Read):
                 self.in_a_row.clear()  # every slot had its attempts: what led there is no part of a later pause
             else:
                 self._follow_outcome(entry, event, number)

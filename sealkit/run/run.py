@@ -42,7 +42,8 @@ STOPPED = "stopped"
 class RunReport:
     """What a run left: slots of the stage, episodes in all and new ones, abandoned tries, slots given up.
 
-    `readings` are those that the plan asks models for, of the episodes that there are; `read` of them had a reply.
+    `readings` are those that the plan asks models for, of the episodes that there are; `read` of them had a reply,
+    `readings_abandoned` tries neither a reply nor a failure.
     `spent` is what calls to models used, in this run and those before it; None if the stage asks no model. `priced`:
     every model that it asks has a price in the plan, so that the cost is known. `failing` are the arms with slots that
     failed.
@@ -55,6 +56,7 @@ class RunReport:
     missing: int
     readings: int
     read: int
+    readings_abandoned: int
     spent: Spent | None
     priced: bool
     failing: tuple[Failing, ...]
@@ -97,6 +99,7 @@ def _report(bench: Bench, state: Standing, spent: Spent, *, new: int) -> RunRepo
     return RunReport(
         slots=state.slots, episodes=state.episodes, new=new, abandoned=sum(state.abandoned.values()),
         missing=state.slots - state.episodes, readings=len(readings), read=sum(one.made for one in readings),
+        readings_abandoned=state.reads.abandoned,
         spent=spent if bench.roles else None, priced=is_priced(bench.plan.spec, bench.roles),
         failing=failing_arms(state),
     )  # fmt: skip

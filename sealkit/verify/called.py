@@ -11,6 +11,7 @@ that left none, it raises.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -19,7 +20,7 @@ from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Spent, spent_on
 from sealkit.agents.models.request import model_of
 from sealkit.plan.actors import roles_of
-from sealkit.plan.readings import reading_roles, readings_asked
+from sealkit.plan.readings import readings_asked
 from sealkit.plan.sample import Budget
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
@@ -35,7 +36,9 @@ from sealkit.wire.chain import Entry, EpisodeKept, Failed, Paused, Read, Withhel
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.verdict import Reason, Rejected
 
-UnderWay: TypeAlias = Callable[[Tried], bool]
+# How many attempts at the slot (under ""), or readings of it by the model of a role, began with this number and have
+# not ended.
+UnderWay: TypeAlias = Callable[[Tried, Purpose], Counter[str]]
 Acts: TypeAlias = tuple[tuple[str, ...], ...]  # of each act, the replies that it names
 
 
@@ -61,6 +64,7 @@ class CallChecks:
     withheld: int = 0  # bodies that entries say were taken out
     bodies: Blobs = field(init=False)
     _cut_off: set[bytes] = field(default_factory=set)
+    _cut_off_readings: Counter[tuple[str, bytes, str]] = field(default_factory=Counter)
     _pinned: Pinned = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,8 +76,8 @@ class CallChecks:
     def take(self, entry: Entry, block: bytes, acts: Acts, under_way: UnderWay) -> Called | None:
         """Check what one entry says of calls; what an episode's entry says is given back.
 
-        `acts` are the calls that each act of the entry's episode names, `under_way` says whether a try has begun and
-        not ended. Raises `UntrustedError` for calls that belong to no episode.
+        `acts` are the calls that each act of the entry's episode names, `under_way` counts the tries that have begun
+        and not ended. Raises `UntrustedError` for calls that belong to no episode.
         """
         event = entry.event
         if isinstance(event, Withheld):
@@ -100,9 +104,9 @@ class CallChecks:
         self._count(calls, self._pinned.plan.spec.sample.budget, where)
         for tried, group in by_try(calls):
             if group[0].purpose == "read" and tried.stage == event.stage:
-                self._hold_cut_off_reading(tried, group, where)
+                self._hold_cut_off_reading(tried, group, under_way, where)
                 continue
-            if tried.stage != event.stage or not under_way(tried) or _key(tried) in self._cut_off:
+            if tried.stage != event.stage or not under_way(tried, "act") or _key(tried) in self._cut_off:
                 raise UntrustedError(f"evidence: calls of {_spell(tried)}, which is not under way", where=where)
             self._pinned = self.sealed.under(tried.pin)
             self._hold(tried, group, where)
@@ -156,10 +160,14 @@ class CallChecks:
             what = f"a reading that ended by {event.ending} has {len(calls)} requests, {len(answered(calls))} answered"
             raise UntrustedError(f"evidence: {what}", where=where, remedy="no run writes this")
 
-    def _hold_cut_off_reading(self, tried: Tried, calls: Calls, where: str) -> None:
-        pinned = self._pinned = self.sealed.under(tried.pin)
-        roles = reading_roles(pinned.plan.spec, (str(tried.slot.get("arm")),))
-        self._hold_each(tried, calls, "read", roles, where)
+    def _hold_cut_off_reading(self, tried: Tried, calls: Calls, under_way: UnderWay, where: str) -> None:
+        self._pinned = self.sealed.under(tried.pin)
+        there = under_way(tried, "read")
+        self._hold_each(tried, calls, "read", tuple(there), where)
+        cut_off = tried.pin, _key(tried), calls[0].role
+        self._cut_off_readings[cut_off] += 1
+        if self._cut_off_readings[cut_off] > there[calls[0].role]:
+            raise UntrustedError(f"evidence: calls of {_spell(tried)}, a reading that is not under way", where=where)
 
     def _hold_each(self, tried: Tried, calls: Calls, purpose: Purpose, roles: tuple[str, ...], where: str) -> None:
         check_order(calls, where=where)

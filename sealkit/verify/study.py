@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ from sealkit.verify.readings import NONE, ReadingReruns, Replies, Reply, replies
 from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
 from sealkit.wire.attempts import Calls, Tried, read_calls
+from sealkit.wire.calls import Purpose
 from sealkit.wire.chain import Entry, EpisodeKept, Read, Slot
 from sealkit.wire.episode import Counts, Trusted
 from sealkit.wire.recorded import FromCommand, FromLog
@@ -161,8 +163,13 @@ class Study:
         self.calls, self.reruns, logs = CallChecks(self.sealed), ArmReruns(), Logs(self.sealed)
         self.readings, replies = ReadingReruns(), self._replies(history)
 
-        def under_way(tried: Tried) -> bool:
-            return tried.stage in states and states[tried.stage].is_under_way(tried.slot, tried.attempt)
+        def under_way(tried: Tried, purpose: Purpose) -> Counter[str]:
+            state = states.get(tried.stage)
+            if state is None:
+                return Counter()
+            if purpose == "read":
+                return state.reads.under_way(tried.slot, tried.attempt)
+            return Counter([""] if state.is_under_way(tried.slot, tried.attempt) else [])
 
         for entry, line in history:
             watch(entry)
