@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Count
 
-COUNTED = ("due", "made", "unreadable", "failed", "left", "abandoned")
+COUNTED = ("due", "made", "unreadable", "withheld", "failed", "left", "abandoned")
 MOST_ERRORS_IN_A_ROW = 5  # tries that fail one after another: the run pauses
 HEARD = ("said", "unreadable")  # a reply came: it is never drawn again
 
@@ -104,18 +104,21 @@ class Reads:
         """How many of these have neither a reply nor a failure that is held against them."""
         return sum(not one.made and not one.failed for _, _, one in self.due())
 
-    def counts(self) -> dict[str, dict[str, int]]:
-        """By reading and level: how many are due, made, unreadable, failed for good, and left to be taken.
+    def counts(self, withheld: Container[tuple[str, ReadingKey]] = ()) -> dict[str, dict[str, int]]:
+        """By reading and level: how many are due, made, unreadable, withheld, failed for good, and left to be taken.
 
-        `due` = `made` + `unreadable` + `failed` + `left`; `failed` and `left` have no reply. `abandoned` counts tries
-        that began and did not end.
+        `due` = `made` + `unreadable` + `withheld` + `failed` + `left`; `failed` and `left` have no reply, and that of
+        the `withheld`, by digest of the episode, is there for nobody. `abandoned` counts tries that began and did not
+        end.
         """
         found: dict[str, dict[str, int]] = {}
-        for _, taken, one in self.due():
+        for shelved, taken, one in self.due():
             new = dict.fromkeys(COUNTED, 0) | {"abandoned": self._abandoned[taken.key]}
             row = found.setdefault(" ".join(taken.key), new)
             row["due"] += 1
-            if one.made:
+            if one.made and (shelved.digest, taken.key) in withheld:
+                row["withheld"] += 1
+            elif one.made:
                 row["made" if one.ending == "said" else "unreadable"] += 1
             else:
                 row["failed" if one.failed else "left"] += 1

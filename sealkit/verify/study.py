@@ -111,6 +111,7 @@ class Study:
         self._sandboxes = sandboxes
         self.calls, self.reruns = CallChecks(sealed), ArmReruns()  # of the episodes that were gone through last
         self.readings = ReadingReruns()
+        self.withheld_readings: frozenset[tuple[str, ReadingKey]] = frozenset()  # by digest of the episode
         reviewer = Reviewer()
         self.under = {pinned.pin: UnderPin(pinned, reviewer, sandboxes) for pinned in sealed.pins}
 
@@ -162,6 +163,9 @@ class Study:
         later = Later(self.sealed.pins)
         self.calls, self.reruns, logs = CallChecks(self.sealed), ArmReruns(), Logs(self.sealed)
         self.readings, replies = ReadingReruns(), self._replies(history)
+        self.withheld_readings = frozenset(
+            (episode, key) for episode, said in replies.items() for key, one in said.items() if one.ending == "withheld"
+        )
 
         def under_way(tried: Tried, purpose: Purpose) -> Counter[str]:
             state = states.get(tried.stage)

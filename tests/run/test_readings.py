@@ -131,8 +131,8 @@ def test_an_edition_counts_what_was_read(copy: Path) -> None:
     (edition,) = (copy / "publications").iterdir()
     results = json.loads((edition / "results.json").read_bytes())
     assert results["readings"]["levels"] == {
-        "reader structured": {"due": 12, "made": 12, "unreadable": 0, "failed": 0, "left": 0, "abandoned": 0},
-        "reader transcript": {"due": 8, "made": 8, "unreadable": 0, "failed": 0, "left": 0, "abandoned": 0},
+        "reader structured": {"due": 12, "made": 12, "unreadable": 0, "withheld": 0, "failed": 0, "left": 0, "abandoned": 0},
+        "reader transcript": {"due": 8, "made": 8, "unreadable": 0, "withheld": 0, "failed": 0, "left": 0, "abandoned": 0},
     }
     assert results["readings"]["used"]["calls"] == 20
     # D's four episodes show six faults. Of the swapped tags (turns 0 to 2) both readings name a key in turn 2; neither
@@ -144,7 +144,7 @@ def test_an_edition_counts_what_was_read(copy: Path) -> None:
     assert _row(results, "named", "A", "transcript") == (4, "0.500000000000")
     report = (edition / "report.md").read_text()
     assert "Reading reader transcript: 8 episodes were read by a model" in report
-    assert "| reader structured | 12 | 12 | 0 | 0 | 0 | 0 |" in report
+    assert "| reader structured | 12 | 12 | 0 | 0 | 0 | 0 | 0 |" in report
     arm_a = results["analysis"]["overhead"]["A"]["input_tokens"]["total"]
     due = sum(one["input_tokens"] for one in calls(copy) if one["slot"]["arm"] == "A" and one["purpose"] == "act"
               and one["stage"] == "confirmatory")  # fmt: skip
@@ -152,6 +152,29 @@ def test_an_edition_counts_what_was_read(copy: Path) -> None:
     out = ok(verify(copy, "--replay")).out
     assert "25 readings asked and read again by the sealed judge, with the same result" in out
     assert "was derived again, the same bytes" in out
+
+
+def test_what_a_withheld_reply_said_counts_as_missing_and_a_new_analysis_says_so(copy: Path) -> None:
+    ok(call("analyse", PLAN, cwd=copy))
+    reply = next(
+        one["response"] for one in calls(copy)
+        if one["purpose"] == "read" and one["stage"] == "confirmatory" and one["slot"] == D_SLOT
+    )  # fmt: skip
+    hit = sum(one["response"] == reply and one["stage"] == "confirmatory" for one in calls(copy))
+    ok(call("withhold", PLAN, reply, "--reason", "it names somebody", cwd=copy))
+    found = call("publish", PLAN, cwd=copy)
+    assert found.code == 2 and "withheld body came after the last analysis; sealkit analyse" in found.err, found.said
+    analysis = json.loads(ok(call("analyse", PLAN, "--json", cwd=copy)).out)
+    rows = [
+        row["basis"][0] for row in analysis["reported"]
+        if row["metric"] == "extra_faults" and row.get("arm") == "D" and row["split"] == {"reader": "structured"}
+    ]  # fmt: skip
+    assert [(basis["n"], basis["absent"]) for basis in rows] == [(4 - hit, hit)]
+    out = ok(verify(copy, "--replay")).out
+    assert f"structured: 12 due, {12 - hit} made, 0 unreadable, {hit} withheld" in out
+    assert "was derived again, the same bytes" in out
+    closed = call("publish", PLAN, cwd=copy)
+    assert closed.code == 1 and f"0 episodes and {hit} readings could not be run again" in closed.out, closed.said
 
 
 def _row(results: Any, metric: str, arm: str, level: str) -> tuple[int, str]:
@@ -261,7 +284,7 @@ def test_a_reply_in_which_the_judge_can_read_nothing_is_asked_for_once_and_has_n
     assert {event["attempt"] for event in events(study, "read")} == {1}
     ok(call("analyse", PLAN, cwd=study))
     out = ok(verify(study, "--replay")).out
-    assert "readings, reader structured: 12 due, 8 made, 4 unreadable, 0 failed, 0 left" in out
+    assert "readings, reader structured: 12 due, 8 made, 4 unreadable, 0 withheld, 0 failed, 0 left" in out
     assert "20 readings asked and read again" in out
 
 
@@ -340,7 +363,7 @@ def test_an_episode_that_is_run_again_is_read_again_and_what_was_read_of_the_old
     assert {event["slot"]["family"] for event in new} == {"double_fault"}, "noise tells no messages: its blocks stay"
     assert len(new) == 10 and len(events(study, "read")) == 30
     out = ok(verify(study, "--replay")).out
-    assert "readings, reader structured: 12 due, 12 made, 0 unreadable, 0 failed, 0 left" in out
+    assert "readings, reader structured: 12 due, 12 made, 0 unreadable, 0 withheld, 0 failed, 0 left" in out
     ok(call("analyse", PLAN, cwd=study))
     ok(verify(study, "--replay"))
 
