@@ -72,6 +72,7 @@ class Standing:
     tried: array[int]
     failed: array[int]
     reads: Reads
+    given_up: bytearray = field(default_factory=bytearray)  # 1: the last try failed as the plan does not try again
     ended: bytearray = field(default_factory=bytearray)  # 1: the run was closed without its episode, and looked at
     abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
     closed: bool = False
@@ -146,11 +147,11 @@ class Standing:
         pinned = self.amendments[event.number - 1]
         self.spec, self.taking, self.shards_closed = pinned.plan.spec, None, 0
         before, self.index = self.index, SlotIndex(pinned.plan.spec, self.stage)
-        kept, tried, failed, ended = self.kept, self.tried, self.failed, self.ended
+        kept, tried, failed, given_up, ended = self.kept, self.tried, self.failed, self.given_up, self.ended
         looked = event.phase in LOOKED
         self.kept, self.under_way = bytearray(self.index.count), bytearray(self.index.count)
         self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
-        self.ended = bytearray(self.index.count)
+        self.given_up, self.ended = bytearray(self.index.count), bytearray(self.index.count)
         self.in_a_row.clear()
         self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked)
         if self.stage != "confirmatory":
@@ -166,8 +167,24 @@ class Standing:
                 continue
             self.kept[number] = kept[old]
             self.failed[number] = failed[old] if looked else 0
+            self.given_up[number] = given_up[old] if looked else 0
             self.ended[number] = ended[old] or (looked and self.closed and not kept[old])
-        self.closed = self.closed and self.episodes + self._given_up() == self.index.count and not self.reads.left()
+        self.closed = self.closed and self.episodes + self._without() == self.index.count and not self.reads.left()
+
+    def may_try(self, number: int) -> bool:
+        """Whether the plan has this slot tried once more."""
+        over = self.kept[number] or self.ended[number] or self.given_up[number]
+        return not over and (self.spec is None or self.failed[number] < self.spec.sample.attempts.max)
+
+    def fail(self, number: int, event: Failed) -> None:
+        """A try at this slot ended so, and it is held against it."""
+        arm = str(event.slot["arm"])
+        self.under_way[number] = 0
+        self.abandoned[arm] -= 1
+        self.failed[number] += 1
+        self.given_up[number] = self.spec is not None and event.ending not in self.spec.sample.attempts.retry_on
+        self.last_failure[arm] = f"{event.ending}: {event.why}"
+        self.in_a_row.append(number)
 
     def is_done(self, number: int) -> bool:
         """Whether this slot has its episode, a failure that is held against it, or its end without either."""
@@ -179,7 +196,7 @@ class Standing:
         done = either.count(1) if self.share is None else self.share.count(either)
         return self.slots - done
 
-    def _given_up(self) -> int:
+    def _without(self) -> int:
         return sum(not self.kept[number] and self.is_done(number) for number in range(self.index.count))
 
     def _follow_attempt(self, entry: Entry, event: Attempted, number: int) -> None:
@@ -192,6 +209,9 @@ class Standing:
         most = self.spec.sample.attempts.max if self.spec is not None else None
         if most is not None and self.failed[number] >= most:
             raise _refuse(entry, f"an attempt at slot {event.slot}, whose {most} attempts by the plan have failed")
+        if not self.may_try(number):
+            how = "which failed in a way that the plan's retry_on does not name"
+            raise _refuse(entry, f"an attempt at slot {event.slot}, {how}")
         self.tried[number] += 1
         self.under_way[number] = 1
         arm = str(event.slot["arm"])
@@ -202,15 +222,13 @@ class Standing:
             raise _refuse(entry, f"slot {event.slot} has an episode already; the first completed attempt counts")
         if not self.under_way[number] or event.attempt != self.tried[number]:
             raise _refuse(entry, f"the outcome of attempt {event.attempt} at slot {event.slot}, which is not under way")
+        if isinstance(event, Failed):
+            self.fail(number, event)
+            return
         self.under_way[number] = 0
         self.abandoned[str(event.slot["arm"])] -= 1
-        if isinstance(event, EpisodeKept):
-            self.kept[number] = 1
-            self.in_a_row.clear()
-        else:
-            self.failed[number] += 1
-            self.last_failure[str(event.slot["arm"])] = f"{event.ending}: {event.why}"
-            self.in_a_row.append(number)
+        self.kept[number] = 1
+        self.in_a_row.clear()
 
     def _follow_end(self, entry: Entry, event: Closed) -> None:
         share, abandoned = self._share_of(entry), sum(self.abandoned.values())
@@ -231,6 +249,7 @@ class Standing:
         if event.reason == ERRORS_IN_A_ROW and len(self.in_a_row) >= MOST_ERRORS_IN_A_ROW:
             for number in self.in_a_row:
                 self.failed[number] -= 1
+                self.given_up[number] = 0
         self.reads.pause(forgives=event.reason == ERRORS_IN_A_ROW)
         self.in_a_row.clear()
 
@@ -250,8 +269,9 @@ def begin(spec: Spec, stage: Stage, amendments: Sequence[Pinned] = ()) -> Standi
     zeros = _zeros(index.count)
     reads = Reads(spec, stage, (pinned.plan.spec for pinned in amendments))
     return Standing(
-        index, stage, nothing, nothing[:], zeros, zeros[:], reads, nothing[:], amendments=amendments, spec=spec
-    )
+        index, stage, nothing, nothing[:], zeros, zeros[:], reads, nothing[:], nothing[:],
+        amendments=amendments, spec=spec,
+    )  # fmt: skip
 
 
 def begin_sealed(pins: Sequence[Pinned], stage: Stage) -> Standing:

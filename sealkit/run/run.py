@@ -197,9 +197,7 @@ class _Slots(Loop[Slot, Executor]):
 
     def left(self) -> Iterator[Slot]:
         for slot in self.bench.drawn():
-            number = self.state.index(slot)
-            state = self.state
-            if not state.kept[number] and not state.ended[number] and state.failed[number] < self.attempts.max:
+            if self.state.may_try(self.state.index(slot)):
                 yield slot
 
     def begin(self, work: Slot) -> Try[Slot]:
@@ -229,11 +227,8 @@ class _Slots(Loop[Slot, Executor]):
             why=broke.why, calls=call_lines(broke.calls),
         )  # fmt: skip
         self.journal.append(failed, now=self.now(), calls=broke.calls)
-        self.state.abandoned[str(one.work["arm"])] -= 1
         number = self.state.index(one.work)
-        self.state.failed[number] += 1
-        self.state.last_failure[str(one.work["arm"])] = f"{broke.ending}: {broke.why}"
-        self.state.in_a_row.append(number)
+        self.state.fail(number, failed)
         return self.state.failed[number]
 
     @property

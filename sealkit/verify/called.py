@@ -97,6 +97,7 @@ class CallChecks:
             return None
         if isinstance(event, Failed):
             self._hold(tried, calls, where)
+            self._hold_failure(event, calls, where)
             return None
         return Called(calls, self._against(tried, calls, acts, where))
 
@@ -148,6 +149,15 @@ class CallChecks:
             raise UntrustedError(f"evidence: calls of {_spell(tried)}, which a pause had cut off", where=where)
         arm = self._pinned.plan.spec.factors.arm.get(str(tried.slot.get("arm")))
         self._hold_each(tried, calls, "act", roles_of(arm) if arm is not None else (), where)
+
+    def _hold_failure(self, event: Failed, calls: Calls, where: str) -> None:
+        """An attempt that failed for want of a reply has none to its last call: a reply that came is never redrawn."""
+        arm = self._pinned.plan.spec.factors.arm.get(str(event.slot.get("arm")))
+        asked = arm is not None and roles_of(arm) and self._pinned.plan.spec.models
+        if asked and event.ending == "provider_error" and (not calls or answered(calls[-1:])):
+            last = f"its last call is {calls[-1].status}" if calls else "it made no call"
+            what = f"evidence: {spell_slot(event.slot)} failed by provider_error, and {last}"
+            raise UntrustedError(what, where=where, remedy="no run writes this")
 
     def _hold_reading(self, event: Read, tried: Tried, calls: Calls, where: str) -> None:
         """One question to the model of the level; whether it was the judge's, only its code can tell."""

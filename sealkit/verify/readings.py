@@ -91,7 +91,7 @@ class ReadingReruns:
             return
         reads = event.ending in HEARD
         try:
-            found = sandbox.read_again(trusted, line, plan, taken, [call.request for call in calls], replies[:reads])
+            found = sandbox.read_again(trusted, line, plan, taken, [call.request for call in calls], replies)
         except BrokenOffError:
             raise
         except HarnessError as error:
@@ -100,6 +100,9 @@ class ReadingReruns:
             raise UntrustedError(f"evidence: the sealed judge cannot read it: {error}", where=where) from error
         if isinstance(found, str):
             raise UntrustedError(f"evidence: {found}", where=where, remedy="judge, plan or request were changed")
+        if replies and not reads:
+            what = f"evidence: recorded as {event.ending}, and the sealed judge reads its reply"
+            raise UntrustedError(what, where=where, remedy="a reply that came is never drawn again")
         if reads and encode_value(found["said"]) != encode_value(event.said):
             made = encode_value(found["said"]).decode()[:200]
             what = f"the entry says {encode_value(event.said).decode()[:200]}, and the sealed judge reads {made}"

@@ -38,7 +38,7 @@ from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
 from sealkit.wire.attempts import Calls, Tried, read_calls
 from sealkit.wire.calls import Purpose
-from sealkit.wire.chain import Entry, EpisodeKept, Read, Slot
+from sealkit.wire.chain import Entry, EpisodeKept, Failed, Read, Slot
 from sealkit.wire.episode import Counts, Trusted
 from sealkit.wire.recorded import FromCommand, FromLog
 from sealkit.wire.records import Count
@@ -189,6 +189,10 @@ class Study:
                 logs.check(event.slot, peek.source, f"journal.jsonl entry {entry.seq}")
                 said = replies.get(event.digest, NONE)
                 yield _checked(entry.seq, event, line, peek, under, left_out, called, said, self._rerun)
+            elif isinstance(event, Failed) and self.isolation is not None:
+                under, calls = self.under[self.sealed.under(event.pin).pin], read_calls(history.calls, where="calls")
+                trusted = under.pinned.trusted(event.slot)
+                self.reruns.check_failure(under, trusted, event, calls, self.calls.bodies)
             elif isinstance(event, Read) and self.isolation is not None:
                 self._read_again(event, states[event.stage].reads, read_calls(history.calls, where="calls"))
 

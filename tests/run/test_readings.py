@@ -450,6 +450,12 @@ def test_a_reading_without_the_entry_of_its_beginning_is_refused(copy: Path) -> 
     assert found.code == 1 and "the outcome of try 1 at a reading, which is not under way" in found.err, found.said
 
 
+def test_a_reply_that_the_judge_can_read_is_no_failure_of_the_harness(copy: Path) -> None:
+    rewritten(copy, changed(said=None, ending="harness_error", why="it broke"))
+    found = verify(copy, "--replay")
+    assert found.code == 1 and "recorded as harness_error, and the sealed judge reads its reply" in found.err, found.said
+
+
 def test_a_reading_that_has_its_reply_is_not_begun_again(copy: Path) -> None:
     asked = [e for e in (decode_record(line, Entry).event for line in journal(copy)) if isinstance(e, Asked)][-1]
     again = msgspec.structs.replace(asked, attempt=2)
