@@ -24,8 +24,9 @@ from sealkit.agents.models.gateway import Gateway, Line
 from sealkit.agents.turns import Ask, Reply
 from sealkit.plan.actors import CommandArm
 from sealkit.run.bench import Bench
+from sealkit.run.leaks import unleaked
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending, Said, joined
-from sealkit.run.play import Playing
+from sealkit.run.play import Playing, advance, give_up
 from sealkit.wire.calls import Purpose
 from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError, MalformedError
@@ -216,8 +217,10 @@ class Calling:
             ended = CutOff(error.reason, error.why, error.remedy, joined(line.calls))
         except (HarnessError, MalformedError) as error:
             ended = Broke("harness_error", str(error), joined(line.calls))
+        except (KeyboardInterrupt, SystemExit, GeneratorExit) as error:  # no signal comes to this thread
+            ended = Broke("harness_error", f"the study's own code raised {type(error).__name__}", joined(line.calls))
         self._gateway.blobs.flush()  # before the record that names them
-        return ended
+        return unleaked(ended, self._gateway.watch)
 
     async def _play(self, slot: Slot, line: Line) -> bytes:
         playing = self._bench.playing(slot)
@@ -225,15 +228,15 @@ class Calling:
         try:
             reply: Reply | None = None
             while True:
-                asked = await self._in_thread(playing, reply) if blocks else _advance(playing, reply)
+                asked = await self._in_thread(playing, reply) if blocks else advance(playing, reply)
                 if isinstance(asked, bytes):
                     return asked
                 reply = await line.answer(asked)
         finally:
-            playing.close()
+            give_up(playing)
 
     async def _in_thread(self, playing: Playing, reply: Reply | None) -> Ask | bytes:
-        step = self._loop.run_in_executor(self._threads, _advance, playing, reply)
+        step = self._loop.run_in_executor(self._threads, advance, playing, reply)
         try:
             return await asyncio.shield(step)
         except asyncio.CancelledError:
@@ -247,12 +250,3 @@ async def _ending(carried_out: CarriedOut) -> Outcome | BaseException:
         return await carried_out()
     except BaseException as error:
         return error
-
-
-def _advance(playing: Playing, reply: Reply | None) -> Ask | bytes:
-    """What the episode asks next, or its line."""
-    try:
-        return next(playing) if reply is None else playing.send(reply)
-    except StopIteration as done:
-        line: bytes = done.value
-        return line

@@ -13,6 +13,7 @@ import msgspec
 
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.errors import WithheldError
+from sealkit.agents.models.secrets import Watch
 from sealkit.plan.actors import CommandArm, ExternalArm, ScriptedArm
 from sealkit.seal.history import spell_slot
 from sealkit.verify.sandbox import BrokenOffError
@@ -70,7 +71,7 @@ class ArmReruns:
             raise
         except HarnessError:  # it breaks again, or a body is withheld
             return
-        if isinstance(again, bytes):
+        if isinstance(again, bytes) and not Watch(()).found_in(again):  # an episode that holds a key is not kept
             what = f"evidence: recorded as {event.ending}, and with its replies the sealed arm leaves an episode"
             raise UntrustedError(what, where=spell_slot(event.slot), remedy="a reply that came is never drawn again")
 
