@@ -167,12 +167,12 @@ class Loop(ABC, Generic[W, E]):
     def _pause(self, reason: str, detail: str) -> None:
         """Record that the run stops here, with the calls of what it cut off; then what had ended by itself by then.
 
-        In this order, because what is whole would end the row of errors for which a run pauses. Such a row gives up
-        no slot, so what else broke is abandoned with it; nobody else's wish to stop takes a failure back.
+        In this order, because what is whole would end the row of errors for which a run pauses. What makes a run pause
+        finalises no slot, so what else broke is abandoned with it; but nobody's wish to stop takes a failure back.
         """
         ended = [(one, outcome) for one in self.handed_out if (outcome := _ended(one.pending)) is not None]
         self.handed_out.clear()
-        counts = Kept | Said if reason == ERRORS_IN_A_ROW else Kept | Said | Broke
+        counts = Kept | Said | Broke if reason == INTERRUPTED else Kept | Said
         calls = b"".join(outcome.calls for _, outcome in ended if not isinstance(outcome, counts))
         paused = Paused(stage=self.bench.stage, reason=reason, detail=detail, calls=call_lines(calls))
         self.journal.append(paused, now=self.now(), calls=calls)
@@ -180,7 +180,7 @@ class Loop(ABC, Generic[W, E]):
             if isinstance(outcome, Kept | Said):
                 self.keep(one, outcome)
                 self.watch.step()
-            elif isinstance(outcome, Broke) and reason != ERRORS_IN_A_ROW:
+            elif isinstance(outcome, Broke) and reason == INTERRUPTED:
                 self.fail(one, outcome)
 
 
