@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -14,8 +15,10 @@ from sealkit.files import to_type
 from sealkit.plan.asked import to_run
 from sealkit.plan.load import open_plan
 from sealkit.plan.slots import Stage
-from sealkit.run.bench import open_bench
+from sealkit.run.bench import Bench, open_bench
 from sealkit.run.calling import Models
+from sealkit.run.external import Command
+from sealkit.run.leaks import keys_apart
 from sealkit.run.run import RunReport, run_stage, stop_stage
 from sealkit.run.shares import parse_share
 from sealkit.wire.errors import UsageError
@@ -130,13 +133,26 @@ def go(
 ) -> RunReport:
     """Run one stage, or a share of it, with progress on a terminal."""
     bench = open_bench(plan, stage, share=share)
-    models = None
+    if isinstance(bench.world, Command):  # a program gets what its plan names, and is no code in this process
+        return _go(bench, jobs, endpoints, concurrency, scheduler, os.environ)
+    with keys_apart(os.environ) as keys:
+        return _go(bench, jobs, endpoints, concurrency, scheduler, keys)
+
+
+def _go(
+    bench: Bench,
+    jobs: int,
+    endpoints: tuple[str, ...],
+    concurrency: int,
+    scheduler: str | None,
+    environ: Mapping[str, str],
+) -> RunReport:
+    models, stage = None, bench.stage
     total = bench.begin().slots
     progress = Progress(f"{stage} slots", total)
     if bench.roles:
-        models = Models(
-            read_endpoints(endpoints, roles=bench.roles, environ=os.environ), concurrency, warn=progress.warn
-        )
+        at = read_endpoints(endpoints, roles=bench.roles, environ=environ)
+        models = Models(at, concurrency, warn=progress.warn)
     elif endpoints:
         what = f"no arm and no reading of the {stage} stage asks a model"
         raise UsageError(what, where="--endpoint", remedy="leave it out")
@@ -160,7 +176,8 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
              "abandoned_attempts": report.abandoned, "missing": report.missing,
              **({"failing": {arm.arm: {"failed": arm.failed, "last": arm.last} for arm in report.failing}}
                 if report.failing else {}),
-             **({"readings": report.readings, "read": report.read} if report.readings else {}), **used}
+             **({"readings": report.readings, "read": report.read, "abandoned_readings": report.readings_abandoned}
+                if report.readings else {}), **used}
         )  # fmt: skip
         return
     click.echo(
@@ -170,7 +187,8 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
     for arm in report.failing:
         click.echo(f"arm {escape(str(arm))}")
     if report.readings:
-        click.echo(f"{report.read} of {report.readings} readings by models have their reply")
+        left = f", {report.readings_abandoned} tries abandoned" if report.readings_abandoned else ""
+        click.echo(f"{report.read} of {report.readings} readings by models have their reply{left}")
     if spent is not None:
         cost = cost_in_words(spent.cost_microusd, priced=report.priced)
         click.echo(f"{spent.calls} requests to models so far, {spent.tokens} tokens, {cost}")

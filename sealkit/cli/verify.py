@@ -188,7 +188,8 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
         return
     if found.changed_since:
         again = to_type("analyse", study.sealed.path)
-        yield f"an amendment or a withdrawal came after the recorded analysis; `{again}` makes it again"
+        since = "an amendment, a withdrawal or a withheld body came after the recorded analysis"
+        yield f"{since}; `{again}` makes it again"
         return
     results, by = _derived(study, found)
     if results != found.analysed:

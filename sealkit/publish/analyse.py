@@ -69,7 +69,7 @@ def analysis_of(study: Study, found: Review) -> Analysis:
 def record_analysis(study: Study, found: Review, analysis: Analysis, *, now: Callable[[], datetime]) -> bool:
     """Journal a look at the outcomes, and the analysis if it is not there yet; whether it was new.
 
-    An amendment or a withdrawal since the last one makes it new, also where the results are the same.
+    An amendment, a withdrawal or a withheld body since the last one makes it new, also where the results are the same.
     """
     results = digest_bytes(analysis.line)
     journal = study.sealed.journal()

@@ -105,7 +105,7 @@ def edition_of(study: Study, found: Review) -> Edition:
         raise OutOfOrderError("there is no analysis to publish", where=str(path), remedy=to_type("analyse", path))
     if found.changed_since:
         path = study.sealed.path
-        what = "an amendment or a withdrawal came after the last analysis"
+        what = "an amendment, a withdrawal or a withheld body came after the last analysis"
         raise OutOfOrderError(what, where=str(path), remedy=to_type("analyse", path))
     study.check_scenarios()
     analysis = analysis_of(study, found)
@@ -178,8 +178,7 @@ def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, a
         faults=found.faults,
         replayed=study.sandbox is not None,
         verifiers={name: _whose(state) for name, state in study.verifiers.items()},
-        # What is withheld after the analysis leaves an edition as it was published.
-        withheld=(study.reruns.withheld, study.readings.withheld) if course.withheld else (0, 0),
+        withheld=(study.reruns.withheld, study.readings.withheld),
         programs=study.reruns.programs,
         collected_before=tuple(one.arm for one in course.imported if one.before_seal),
         rederived=found.analysed == digest_bytes(analysis.line),

@@ -1,9 +1,9 @@
 """Whether the rest of a sample was played under something else, once somebody had looked.
 
-    late = Late(standing)
-    late.follow(entry)          # for every entry, in order, before the standing follows it
-    late.lost                   # shards that began in the study's folder and were lost, so that their slots ran anew
-    late.played_on              # the first amendment after the look under which slots had their first episode, or None
+late = Late(standing)
+late.follow(entry)          # for every entry, in order, before the standing follows it
+late.lost                   # shards that began in the study's folder and were lost, so that their slots ran anew
+late.played_on              # the first amendment after the look under which slots had their first episode, or None
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from sealkit.wire.attempts import Calls
 from sealkit.wire.chain import (
     Amended,
     Analysed,
+    Asked,
     Attempted,
     Entry,
     EpisodeKept,
@@ -70,6 +71,7 @@ class Course:
     shards: set[int] = field(default_factory=set)
     shared_among: int = 0
     readings: dict[str, Counter[str]] = field(default_factory=dict)  # by reading and level, how their tries ended
+    asked: Counter[str] = field(default_factory=Counter)  # by reading and level, how many tries began
 
     def hear(self, calls: Calls) -> None:
         """Take the calls that the last entry tells of into account."""
@@ -85,9 +87,9 @@ class Course:
                 self._see_run(entry, event)
             elif isinstance(event, EpisodeKept):
                 self.smoke += 1
-        elif isinstance(event, Read):
+        elif isinstance(event, (Asked, Read)):
             if event.stage == "confirmatory":
-                self.readings.setdefault(f"{event.reading} {event.level}", Counter())[event.ending] += 1
+                self._see_reading(event)
         elif isinstance(event, Sealed):
             self.sealed = entry.seq
         elif isinstance(event, (Looked, Analysed)):
@@ -127,6 +129,14 @@ class Course:
                 self.episodes += 1
             else:
                 self.endings[event.ending] += 1
+
+    def _see_reading(self, event: Asked | Read) -> None:
+        name = f"{event.reading} {event.level}"
+        endings = self.readings.setdefault(name, Counter())
+        if isinstance(event, Asked):
+            self.asked[name] += 1
+        else:
+            endings[event.ending] += 1
 
 
 def course_of(entries: Iterable[Entry]) -> Course:
@@ -174,6 +184,8 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
         parts = [f"{many(read, 'episode')} {were(read)} read by a model, shown neither arm nor family"]
         parts += [f"{unread} of the replies could not be read"] if unread else []
         parts += [f"{many(lost.total(), 'try', 'tries')} failed ({listed(lost)})"] if lost else []
+        abandoned = course.asked[name] - endings.total()
+        parts += [f"{many(abandoned, 'try', 'tries')} {were(abandoned)} abandoned"] if abandoned else []
         yield f"Reading {words(name)}: {', '.join(parts)}."
     if course.shards:
         yield (
@@ -196,9 +208,10 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
 
 def _called(course: Course) -> Iterator[str]:
     yield from _asked("Arms", course.calls)
-    if course.calls.requests and course.attempts > course.episodes + course.endings.total():
-        yield "An attempt that was killed may have made calls that nobody recorded."
     yield from _asked("Readings", course.reads)
+    ended = course.episodes + course.endings.total() + sum(map(Counter.total, course.readings.values()))
+    if (course.calls.requests or course.reads.requests) and course.attempts + course.asked.total() > ended:
+        yield "A try that was killed may have made calls that nobody recorded."
     if course.withheld:
         yield f"{many(course.withheld, 'body', 'bodies')} of calls {were(course.withheld)} withheld."
 

@@ -165,7 +165,7 @@ def reading_tables(readings: Row) -> tuple[Table, ...]:
     if not readings:
         return ()
     levels, used = part_of(readings, "levels"), part_of(readings, "used")
-    heads = ("reading", "due", "made", "unreadable", "failed", "left")
+    heads = ("reading", "due", "made", "unreadable", "withheld", "failed", "left", "abandoned")
     rows = tuple((name, *(number(cast(Row, row).get(kind)) for kind in heads[1:])) for name, row in levels.items())
     spent = Table(
         "What readings used, which is no arm's overhead", tuple(map(words, used)),

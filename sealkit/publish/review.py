@@ -38,6 +38,7 @@ from sealkit.wire.chain import (
     Repaired,
     Verified,
     Withdrawn,
+    Withheld,
 )
 from sealkit.wire.episode import Counts
 from sealkit.wire.verdict import Abstained, Accepted, Rejected
@@ -60,13 +61,14 @@ class Review:
     those of a smoke run and those that an amendment left out, by that word; `not_admitted` names the first of all.
     `cells` is there if measures were asked for.
 
-    `pins` are what the slots that count ran under, as `cells` number them. `changed_since` says that an amendment
-    or a withdrawal came after the analysis that `analysed` is the digest of. `left_out` counts episodes by arm and by
-    what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or `*`; `published` the digest
-    of each recorded edition's results.json; `analyses` the digest of every analysis that was recorded; `pilot` what
-    was piloted before the seal, as the seal says; `calls` what the confirmatory run asked models, by arm, whether it
-    left an episode or not. `readings` counts those of the episodes that count, by reading and level; what they asked
-    models, `reading_calls`, is no arm's. `late` knows whether slots were played under another harness after a look.
+    `pins` are what the slots that count ran under, as `cells` number them. `changed_since` says that an amendment, a
+    withdrawal or a withheld body came after the analysis that `analysed` is the digest of. `left_out` counts episodes
+    by arm and by what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or `*`;
+    `published` the digest of each recorded edition's results.json; `analyses` the digest of every analysis that was
+    recorded; `pilot` what was piloted before the seal, as the seal says; `calls` what the confirmatory run asked
+    models, by arm, whether it left an episode or not. `readings` counts those of the episodes that count, by reading
+    and level; what they asked models, `reading_calls`, is no arm's. `late` knows whether slots were played under
+    another harness after a look.
     """
 
     head: JournalHead
@@ -201,7 +203,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         cells=measuring.cells if measuring is not None else None,
         measuring=measuring,
         calls=dict(sorted(study.calls.confirmatory.items())),
-        readings=stage.reads.counts(),
+        readings=stage.reads.counts(study.withheld_readings),
         reading_calls=study.calls.readings,
         late=watching.late,
     )
@@ -247,6 +249,8 @@ class _Watching:
             self.published[entry.event.edition] = entry.event.results
         elif isinstance(entry.event, Repaired) and entry.shard is None:
             self.moved.add(entry.event.moved_to)
+        elif isinstance(entry.event, Withheld):
+            self.changed_since = True
         elif isinstance(entry.event, (Amended, Withdrawn)):
             self._change(entry, entry.event)
         elif isinstance(entry.event, Failed) and entry.event.stage == "confirmatory":

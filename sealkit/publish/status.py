@@ -19,7 +19,7 @@ from sealkit.seal.history import History, open_history
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import SealedPlan, beside, find_drift, open_seal, receipts_folder, study_of
 from sealkit.seal.shards import Shard, find_shards
-from sealkit.wire.chain import Amended, Analysed, Published, Withdrawn
+from sealkit.wire.chain import Amended, Analysed, Published, Withdrawn, Withheld
 from sealkit.wire.digest import short
 
 
@@ -50,7 +50,7 @@ def status_of(path: Path, plan: Plan) -> Standing:
             analysed = entry.event.results
         elif isinstance(entry.event, Published):
             edition = entry.event.edition
-        elif isinstance(entry.event, (Amended, Withdrawn)):
+        elif isinstance(entry.event, (Amended, Withdrawn, Withheld)):
             analysed = edition = None
     facts = [
         f"sealed {sealed.seal.sealed_at}, pin {sealed.pin}",

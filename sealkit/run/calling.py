@@ -24,8 +24,9 @@ from sealkit.agents.models.gateway import Gateway, Line
 from sealkit.agents.turns import Ask, Reply
 from sealkit.plan.actors import CommandArm
 from sealkit.run.bench import Bench
+from sealkit.run.leaks import unleaked
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending, Said, joined
-from sealkit.run.play import Playing
+from sealkit.run.play import Playing, advance, give_up
 from sealkit.wire.calls import Purpose
 from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError, MalformedError
@@ -34,6 +35,7 @@ from sealkit.wire.records import Json
 CarriedOut: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
 
 INTERRUPTED: Final = "interrupted"
+_BY_HAND: Final = "stopped by the one who ran it"
 _SHOWN_EVERY_S = 0.5
 _STOP_S = 60.0  # an attempt ends at once, but for a program of the study's own that is thinking
 
@@ -101,7 +103,7 @@ class Calling:
         # For programs of the study's own, which block whoever waits for their next line.
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="arm")
         self._changed = threading.Condition()
-        self._under_way: dict[Future[Outcome], asyncio.Task[None]] = {}
+        self._under_way: dict[Future[Outcome], asyncio.Task[Outcome | BaseException]] = {}
         self._running = 0
         self._stopped = False
 
@@ -159,17 +161,16 @@ class Calling:
     # --- on the loop
 
     def _begin(self, carried_out: CarriedOut, outcome: Future[Outcome]) -> None:
-        self._under_way[outcome] = self._loop.create_task(self._carry_out(carried_out, outcome))
+        task = self._under_way[outcome] = self._loop.create_task(_ending(carried_out))
+        task.add_done_callback(lambda ended: self._end(outcome, ended))
 
     def _cut_off(self) -> None:
         for task in self._under_way.values():
             task.cancel()
 
-    async def _carry_out(self, carried_out: CarriedOut, outcome: Future[Outcome]) -> None:
-        try:
-            ended: Outcome | BaseException = await carried_out()
-        except BaseException as error:  # whatever it is, whoever waits for the outcome is told
-            ended = error
+    def _end(self, outcome: Future[Outcome], task: asyncio.Task[Outcome | BaseException]) -> None:
+        # Cancelled before its first step, a task runs nothing of its own.
+        ended = CutOff(INTERRUPTED, _BY_HAND, "") if task.cancelled() else task.result()
         del self._under_way[outcome]
         with self._changed:
             if isinstance(ended, CutOff):
@@ -209,15 +210,17 @@ class Calling:
         try:
             ended = await carried_out()
         except asyncio.CancelledError:
-            ended = CutOff(INTERRUPTED, "stopped by the one who ran it", "", joined(line.calls))
+            ended = CutOff(INTERRUPTED, _BY_HAND, "", joined(line.calls))
         except ProviderError as error:
             ended = Broke("provider_error", f"{error.word}: {error.why}", joined(line.calls))
         except PauseError as error:
             ended = CutOff(error.reason, error.why, error.remedy, joined(line.calls))
         except (HarnessError, MalformedError) as error:
             ended = Broke("harness_error", str(error), joined(line.calls))
+        except (KeyboardInterrupt, SystemExit, GeneratorExit) as error:  # no signal comes to this thread
+            ended = Broke("harness_error", f"the study's own code raised {type(error).__name__}", joined(line.calls))
         self._gateway.blobs.flush()  # before the record that names them
-        return ended
+        return unleaked(ended, self._gateway.watch)
 
     async def _play(self, slot: Slot, line: Line) -> bytes:
         playing = self._bench.playing(slot)
@@ -225,15 +228,15 @@ class Calling:
         try:
             reply: Reply | None = None
             while True:
-                asked = await self._in_thread(playing, reply) if blocks else _advance(playing, reply)
+                asked = await self._in_thread(playing, reply) if blocks else advance(playing, reply)
                 if isinstance(asked, bytes):
                     return asked
                 reply = await line.answer(asked)
         finally:
-            playing.close()
+            give_up(playing)
 
     async def _in_thread(self, playing: Playing, reply: Reply | None) -> Ask | bytes:
-        step = self._loop.run_in_executor(self._threads, _advance, playing, reply)
+        step = self._loop.run_in_executor(self._threads, advance, playing, reply)
         try:
             return await asyncio.shield(step)
         except asyncio.CancelledError:
@@ -241,10 +244,9 @@ class Calling:
             raise
 
 
-def _advance(playing: Playing, reply: Reply | None) -> Ask | bytes:
-    """What the episode asks next, or its line."""
+async def _ending(carried_out: CarriedOut) -> Outcome | BaseException:
+    """How it ended. Whatever it raises is told to whoever waits: some exceptions would end the loop with the task."""
     try:
-        return next(playing) if reply is None else playing.send(reply)
-    except StopIteration as done:
-        line: bytes = done.value
-        return line
+        return await carried_out()
+    except BaseException as error:
+        return error

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Protocol
 
 from sealkit.agents.models.budget import Spent
+from sealkit.agents.models.secrets import Watch
 from sealkit.plan.slots import Stage
 from sealkit.run.bench import Bench, open_bench
 from sealkit.run.external import AttemptError
 from sealkit.run.interrupt import deaf_children
+from sealkit.run.leaks import unleaked
 from sealkit.run.outcome import Broke, Kept, Outcome, Pending
 from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError
@@ -48,7 +50,11 @@ class Executor(Protocol):
 
 
 def attempt(bench: Bench, slot: Slot) -> Outcome:
-    """One attempt in this process."""
+    """One attempt in this process, where no key is known."""
+    return unleaked(_played(bench, slot), Watch(()))
+
+
+def _played(bench: Bench, slot: Slot) -> Outcome:
     try:
         return Kept(bench.play(slot))
     except AttemptError as error:

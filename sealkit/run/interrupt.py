@@ -15,6 +15,17 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, and not what a study's own code raises under that name."""
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """Whether this came from a signal, as far as it can be told where nobody listens as `interrupts` does."""
+    untold = threading.current_thread() is threading.main_thread()
+    untold = untold and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return isinstance(error, Interrupted) or (untold and isinstance(error, KeyboardInterrupt))
+
+
 class Interrupts:
     """Knows whether Ctrl-C came, and whether it may interrupt now; `interrupts` makes one."""
 
@@ -24,7 +35,7 @@ class Interrupts:
     def hear(self, number: int, frame: FrameType | None) -> None:
         """What the signal calls."""
         if not self._holding:
-            raise KeyboardInterrupt
+            raise Interrupted
         self._came = True
 
     @contextmanager
@@ -37,7 +48,7 @@ class Interrupts:
             self._holding = before
         if self._came and not before:
             self._came = False
-            raise KeyboardInterrupt
+            raise Interrupted
 
 
 @contextmanager

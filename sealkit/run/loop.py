@@ -165,19 +165,23 @@ class Loop(ABC, Generic[W, E]):
             self.watch.step()
 
     def _pause(self, reason: str, detail: str) -> None:
-        """Record that the run stops here, with the calls of what it cut off; then what was whole by then.
+        """Record that the run stops here, with the calls of what it cut off; then what had ended by itself by then.
 
-        In this order, because what is whole would end the row of errors for which a run pauses.
+        In this order, because what is whole would end the row of errors for which a run pauses. What makes a run pause
+        finalises no slot, so what else broke is abandoned with it; but nobody's wish to stop takes a failure back.
         """
         ended = [(one, outcome) for one in self.handed_out if (outcome := _ended(one.pending)) is not None]
         self.handed_out.clear()
-        calls = b"".join(outcome.calls for _, outcome in ended if not isinstance(outcome, Kept | Said))
+        counts = Kept | Said | Broke if reason == INTERRUPTED else Kept | Said
+        calls = b"".join(outcome.calls for _, outcome in ended if not isinstance(outcome, counts))
         paused = Paused(stage=self.bench.stage, reason=reason, detail=shortened(detail), calls=call_lines(calls))
         self.journal.append(paused, now=self.now(), calls=calls)
         for one, outcome in ended:
             if isinstance(outcome, Kept | Said):
                 self.keep(one, outcome)
                 self.watch.step()
+            elif isinstance(outcome, Broke) and reason == INTERRUPTED:
+                self.fail(one, outcome)
 
 
 def _ended(pending: Pending) -> Outcome | None:

@@ -17,6 +17,7 @@ from sealkit.agents.arms.start import start_player
 from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Ask, Closable, Fault, Move, Player, Reply
 from sealkit.plan.actors import Arm
+from sealkit.run.interrupt import is_ctrl_c
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.trace import RESERVED, is_blocked, noop
@@ -31,7 +32,7 @@ USES_TURN = "uses_turn"
 def play(
     world: LoadedWorld, player: Player, trusted: Trusted, endings: Mapping[str, str], *, reads_truth: bool
 ) -> Playing:
-    """The episode's canonical line; `HarnessError` if the study's own code raises.
+    """The episode's canonical line, once it is played by `advance`.
 
     `endings` says of each way in which a turn may fail whether it uses the turn or ends the episode. A player that
     can be closed is closed, whether the episode ends, breaks, or is given up.
@@ -40,10 +41,6 @@ def play(
         return (yield from _play(world, player, trusted, endings, reads_truth=reads_truth))
     except MalformedError as error:
         raise HarnessError(f"the world or its agent gave what no record can hold: {error}") from error
-    except SealkitError:
-        raise
-    except (Exception, SystemExit) as error:  # a study's own code may raise anything; it is never the agent's failure
-        raise HarnessError(f"the world or its agent raised {type(error).__name__}: {error}") from error
     finally:
         if isinstance(player, Closable):
             player.close()
@@ -51,19 +48,40 @@ def play(
 
 def answered(playing: Playing, ask: Callable[[Ask], Reply]) -> bytes:
     """Play to the end, with `ask` giving each reply."""
+    asked = advance(playing, None)
+    while isinstance(asked, Ask):
+        asked = advance(playing, ask(asked))
+    return asked
+
+
+def advance(playing: Playing, reply: Reply | None) -> Ask | bytes:
+    """What the episode asks next, or its line; `HarnessError` if the study's own code raises, whatever that is."""
     try:
-        asked = next(playing)
-        while True:
-            asked = playing.send(ask(asked))
+        return next(playing) if reply is None else playing.send(reply)
     except StopIteration as done:
         line: bytes = done.value
         return line
+    except SealkitError:
+        raise
+    except BaseException as error:  # GeneratorExit too; it is never the agent's failure
+        if is_ctrl_c(error):
+            raise
+        raise HarnessError(f"the world or its agent raised {type(error).__name__}: {error}") from error
+
+
+def give_up(playing: Playing) -> None:
+    """Close an episode that has not ended; what the study's own code says to that is no outcome."""
+    try:
+        playing.close()
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
 
 
 def play_arm(arm: Arm, world: LoadedWorld, trusted: Trusted, study: Path, endings: Mapping[str, str]) -> Playing:
     """The slot, played by `arm`, with what `study` holds of it; see `play`."""
     player, reads_truth = start_player(arm, world, open_scenario(trusted.scenario), study)
-    return play(world, player, trusted, endings, reads_truth=reads_truth)
+    return (yield from play(world, player, trusted, endings, reads_truth=reads_truth))
 
 
 def play_scripted(world: LoadedWorld, name: str, trusted: Trusted) -> bytes:

@@ -24,7 +24,7 @@ from sealkit.run.reads import Reads
 from sealkit.run.shares import Share, share_numbers
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
+from sealkit.wire.chain import Amended, Asked, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
 
@@ -71,6 +71,7 @@ class Standing:
     tried: array[int]
     failed: array[int]
     reads: Reads
+    given_up: bytearray = field(default_factory=bytearray)  # 1: the last try failed as the plan does not try again
     ended: bytearray = field(default_factory=bytearray)  # 1: a run was closed without its episode, for good
     abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
     closed: bool = False
@@ -101,7 +102,7 @@ class Standing:
     def follow(self, entry: Entry) -> None:
         """Take one more entry into account; `UntrustedError` if no run can have written it here."""
         event = entry.event
-        if isinstance(event, (Attempted, EpisodeKept, Failed, Read)) and event.stage == self.stage:
+        if isinstance(event, (Attempted, EpisodeKept, Failed, Asked, Read)) and event.stage == self.stage:
             if self.closed:
                 raise _refuse(entry, "an attempt, its outcome or a reading after the run was closed")
             number = self.index(event.slot, where=_place(entry))
@@ -111,7 +112,7 @@ class Standing:
                 raise _refuse(entry, what)
             if isinstance(event, Attempted):
                 self._follow_attempt(entry, event, number)
-            elif isinstance(event, Read):
+            elif isinstance(event, Asked | Read):
                 self.in_a_row.end()  # every slot had its attempts: what led there is no part of a later pause
             else:
                 self._follow_outcome(entry, event, number)
@@ -145,11 +146,11 @@ class Standing:
         pinned = self.amendments[event.number - 1]
         self.spec, self.taking, self.shards_closed = pinned.plan.spec, None, 0
         before, self.index = self.index, SlotIndex(pinned.plan.spec, self.stage)
-        kept, tried, failed, ended = self.kept, self.tried, self.failed, self.ended
+        kept, tried, failed, given_up, ended = self.kept, self.tried, self.failed, self.given_up, self.ended
         looked = event.phase in LOOKED
         self.kept, self.under_way = bytearray(self.index.count), bytearray(self.index.count)
         self.tried, self.failed = _zeros(self.index.count), _zeros(self.index.count)
-        self.ended = bytearray(self.index.count)
+        self.given_up, self.ended = bytearray(self.index.count), bytearray(self.index.count)
         self.in_a_row.begin()
         self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked, closed=self.closed)
         if self.stage != "confirmatory":
@@ -165,9 +166,30 @@ class Standing:
                 continue
             self.kept[number] = kept[old]
             self.failed[number] = failed[old] if looked else 0
+            self.given_up[number] = given_up[old] if looked else 0
             left = self.closed and not kept[old] and (looked or not failed[old])
             self.ended[number] = ended[old] or left
-        self.closed = self.closed and self.episodes + self._given_up() == self.index.count and not self.reads.left()
+        self.closed = self.closed and self.episodes + self._without() == self.index.count and not self.reads.left()
+
+    def may_try(self, number: int) -> bool:
+        """Whether the plan has this slot tried once more."""
+        over = self.kept[number] or self.ended[number] or self.given_up[number]
+        return not over and (self.spec is None or self.failed[number] < self.spec.sample.attempts.max)
+
+    def settle(self, slot: Mapping[str, Level], failed: Failed | None) -> int:
+        """An attempt at the slot left its episode, or `failed`; how many failures are held against the slot now."""
+        number, arm = self.index(slot), str(slot["arm"])
+        self.under_way[number] = 0
+        self.abandoned[arm] -= 1
+        if failed is None:
+            self.kept[number] = 1
+            self.in_a_row.keep(arm)
+        else:
+            self.failed[number] += 1
+            self.given_up[number] = self.spec is not None and failed.ending not in self.spec.sample.attempts.retry_on
+            self.last_failure[arm] = f"{failed.ending}: {failed.why}"
+            self.in_a_row.fail(arm, number)
+        return self.failed[number]
 
     def is_done(self, number: int) -> bool:
         """Whether this slot has its episode, a failure that is held against it, or its end without either."""
@@ -179,7 +201,7 @@ class Standing:
         done = either.count(1) if self.share is None else self.share.count(either)
         return self.slots - done
 
-    def _given_up(self) -> int:
+    def _without(self) -> int:
         return sum(not self.kept[number] and self.is_done(number) for number in range(self.index.count))
 
     def _follow_attempt(self, entry: Entry, event: Attempted, number: int) -> None:
@@ -192,6 +214,9 @@ class Standing:
         most = self.spec.sample.attempts.max if self.spec is not None else None
         if most is not None and self.failed[number] >= most:
             raise _refuse(entry, f"an attempt at slot {event.slot}, whose {most} attempts by the plan have failed")
+        if not self.may_try(number):
+            how = "which failed in a way that the plan's retry_on does not name"
+            raise _refuse(entry, f"an attempt at slot {event.slot}, {how}")
         self.tried[number] += 1
         self.under_way[number] = 1
         arm = str(event.slot["arm"])
@@ -202,21 +227,7 @@ class Standing:
             raise _refuse(entry, f"slot {event.slot} has an episode already; the first completed attempt counts")
         if not self.under_way[number] or event.attempt != self.tried[number]:
             raise _refuse(entry, f"the outcome of attempt {event.attempt} at slot {event.slot}, which is not under way")
-        self.under_way[number] = 0
-        self.settle(event.slot, None if isinstance(event, EpisodeKept) else f"{event.ending}: {event.why}")
-
-    def settle(self, slot: Mapping[str, Level], failure: str | None) -> int:
-        """An attempt at the slot left its episode, or a `failure`; how many are held against the slot now."""
-        number, arm = self.index(slot), str(slot["arm"])
-        self.abandoned[arm] -= 1
-        if failure is None:
-            self.kept[number] = 1
-            self.in_a_row.keep(arm)
-        else:
-            self.failed[number] += 1
-            self.last_failure[arm] = failure
-            self.in_a_row.fail(arm, number)
-        return self.failed[number]
+        self.settle(event.slot, event if isinstance(event, Failed) else None)
 
     def _follow_end(self, entry: Entry, event: Closed) -> None:
         share, abandoned = self._share_of(entry), sum(self.abandoned.values())
@@ -236,6 +247,7 @@ class Standing:
         forgiven = self.in_a_row.pause()
         for number in forgiven if event.reason == ERRORS_IN_A_ROW else ():
             self.failed[number] -= 1
+            self.given_up[number] = 0
         self.reads.pause(forgives=event.reason == ERRORS_IN_A_ROW)
 
 
@@ -254,8 +266,9 @@ def begin(spec: Spec, stage: Stage, amendments: Sequence[Pinned] = ()) -> Standi
     zeros = _zeros(index.count)
     reads = Reads(spec, stage, (pinned.plan.spec for pinned in amendments))
     return Standing(
-        index, stage, nothing, nothing[:], zeros, zeros[:], reads, nothing[:], amendments=amendments, spec=spec
-    )
+        index, stage, nothing, nothing[:], zeros, zeros[:], reads, nothing[:], nothing[:],
+        amendments=amendments, spec=spec,
+    )  # fmt: skip
 
 
 def begin_sealed(pins: Sequence[Pinned], stage: Stage) -> Standing:

@@ -18,7 +18,7 @@ from sealkit.run.outcome import Broke, Kept, Said
 from sealkit.run.progress import Standing
 from sealkit.run.reads import OneReading, Shelved, episode_line
 from sealkit.wire.canon import decode_record
-from sealkit.wire.chain import Heard, Read, Slot, call_lines
+from sealkit.wire.chain import Asked, Heard, Read, Slot, call_lines
 from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Episode
 from sealkit.wire.records import Json
@@ -75,12 +75,18 @@ class Readings(Loop[Question, Calling]):
             for taken in readings_asked(self.bench.plan.spec, str(slot["arm"])) if shelved is not None else ():
                 assert shelved is not None
                 one = shelved.readings.setdefault(taken.key, OneReading())
-                if not one.made and not one.closed and one.failed < self.attempts.max:
+                if self.state.reads.may_try(one):
                     yield Question(self.bench, shelved, taken, one)
 
     def begin(self, work: Question) -> Try[Question]:
-        """Ask once more. Nothing is journaled before a reading has ended: a kill leaves no trace of it."""
-        number = work.standing.tried + 1
+        """Ask once more; the entry is on disk first."""
+        self.state.reads.begin(work.standing, work.taken.key)
+        number = work.standing.tried
+        event = Asked(
+            stage=self.bench.stage, pin=self.bench.pin, slot=work.slot, attempt=number,
+            episode=work.shelved.digest, reading=work.taken.reading, level=work.taken.level,
+        )  # fmt: skip
+        self.journal.append(event, now=self.now())
         return Try(work, number, self.executor.submit_reading(work, number))
 
     def keep(self, one: Try[Question], outcome: Kept | Said) -> None:
@@ -108,4 +114,4 @@ class Readings(Loop[Question, Calling]):
             why=shortened(why), calls=call_lines(calls),
         )  # fmt: skip
         self.journal.append(event, now=self.now(), calls=calls)
-        self.state.reads.count(work.standing, ending)
+        self.state.reads.end(work.standing, work.taken.key, ending)

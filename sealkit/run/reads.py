@@ -7,7 +7,8 @@ which nothing was read yet; what was read of the old one stays in the journal an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,27 +16,30 @@ from sealkit.files import open_safely
 from sealkit.plan.readings import ReadingKey, Taken, asks_readers, readings_asked
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import Stage
+from sealkit.run.in_a_row import MOST_ERRORS_IN_A_ROW
 from sealkit.seal.history import spell_slot
 from sealkit.seal.journal import EPISODES
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import Entry, EpisodeKept, Heard, Read, Slot
+from sealkit.wire.chain import Asked, Entry, EpisodeKept, Heard, Read, Slot
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Count
 
-COUNTED = ("due", "made", "unreadable", "failed", "left")
+COUNTED = ("due", "made", "unreadable", "withheld", "failed", "left", "abandoned")
 HEARD = ("said", "unreadable")  # a reply came: it is never drawn again
 
 
 @dataclass(slots=True)
 class OneReading:
-    """One reading of one episode: tries that ended, those of them held against it, and how the last one ended.
+    """One reading of one episode: tries that began, those of them held against it, and how the last one ended.
 
     `closed`: a run was closed without it, for good.
     """
 
     tried: Count = 0
     failed: Count = 0
+    under_way: bool = False  # from the beginning of a try to its end
+    given_up: bool = False  # the last try failed in a way that the plan does not try again
     ending: Heard | None = None
     closed: bool = False
 
@@ -67,6 +71,7 @@ class Reads:
         self._size = 0  # of episodes.jsonl so far
         self._by_slot: dict[str, Shelved] = {}
         self._in_a_row: list[OneReading] = []  # failures since the last reply
+        self._abandoned: Counter[ReadingKey] = Counter()  # tries that left neither a reply nor a failure
 
     @property
     def errors_in_a_row(self) -> int:
@@ -83,20 +88,42 @@ class Reads:
             for taken in readings_asked(self._spec, str(shelved.slot["arm"])):
                 yield shelved, taken, shelved.readings.get(taken.key, OneReading())
 
+    def may_try(self, one: OneReading) -> bool:
+        """Whether the plan has this one begun once more."""
+        over = one.made or one.given_up or one.closed
+        return not over and one.failed < self._spec.sample.attempts.max
+
+    def under_way(self, slot: Slot, attempt: Count) -> Counter[str]:
+        """By model role, how many tries with this number, at readings of the slot's episode, began and did not end."""
+        shelved = self.of_slot(slot)
+        taken = readings_asked(self._spec, str(slot.get("arm"))) if shelved is not None else ()
+        ones = ((each.role or "", shelved.readings.get(each.key)) for each in taken if shelved is not None)
+        return Counter(role for role, one in ones if one is not None and one.under_way and one.tried == attempt)
+
+    @property
+    def abandoned(self) -> int:
+        """How many tries have left neither a reply nor a failure."""
+        return self._abandoned.total()
+
     def left(self) -> int:
         """How many of these may still be taken: no reply, no failure that is held against them, and not closed."""
         return sum(not (one.made or one.failed or one.closed) for _, _, one in self.due())
 
-    def counts(self) -> dict[str, dict[str, int]]:
-        """By reading and level: how many are due, made, unreadable, failed for good, and were left.
+    def counts(self, withheld: Container[tuple[str, ReadingKey]] = ()) -> dict[str, dict[str, int]]:
+        """By reading and level: how many are due, made, unreadable, withheld, failed for good, and were left.
 
-        `due` = `made` + `unreadable` + `failed` + `left`; `failed` and `left` have no reply.
+        `due` = `made` + `unreadable` + `withheld` + `failed` + `left`; `failed` and `left` have no reply, and that of
+        the `withheld`, by digest of the episode, is there for nobody. `abandoned` counts tries that began and did not
+        end.
         """
         found: dict[str, dict[str, int]] = {}
-        for _, taken, one in self.due():
-            row = found.setdefault(" ".join(taken.key), dict.fromkeys(COUNTED, 0))
+        for shelved, taken, one in self.due():
+            new = dict.fromkeys(COUNTED, 0) | {"abandoned": self._abandoned[taken.key]}
+            row = found.setdefault(" ".join(taken.key), new)
             row["due"] += 1
-            if one.made:
+            if one.made and (shelved.digest, taken.key) in withheld:
+                row["withheld"] += 1
+            elif one.made:
                 row["made" if one.ending == "said" else "unreadable"] += 1
             else:
                 row["failed" if one.failed else "left"] += 1
@@ -112,10 +139,13 @@ class Reads:
                 shelved = Shelved(event.slot, event.pin, event.digest, self._size, event.bytes)
                 self._by_slot[spell_slot(event.slot)] = shelved
             self._size += event.bytes + 1  # episodes of all stages stand in one file
+        elif isinstance(event, Asked) and event.stage == self._stage:
+            self._begin(entry, event)
         elif isinstance(event, Read) and event.stage == self._stage:
-            self._take(entry, event)
+            self._end(entry, event)
 
-    def _take(self, entry: Entry, event: Read) -> None:
+    def _one(self, entry: Entry, event: Asked | Read) -> OneReading:
+        """The reading that an entry tells of, which has no reply yet."""
         shelved, key = self.of_slot(event.slot), (event.reading, event.level)
         if shelved is None or shelved.digest != event.episode:
             raise _refuse(entry, f"a reading of another episode than the one of slot {event.slot}")
@@ -128,25 +158,45 @@ class Reads:
         if one.closed:
             what = f"{event.reading} at {event.level} of slot {event.slot} was left when the run was closed, for good"
             raise _refuse(entry, what)
+        return one
+
+    def _begin(self, entry: Entry, event: Asked) -> None:
+        one = self._one(entry, event)
         if event.attempt != one.tried + 1:
             raise _refuse(entry, f"found try {event.attempt} at this reading, due {one.tried + 1}")
+        if not self.may_try(one):
+            what = f"try {event.attempt} at this reading, which the plan does not try again after {one.ending}"
+            raise _refuse(entry, what)
+        self.begin(one, (event.reading, event.level))
+
+    def _end(self, entry: Entry, event: Read) -> None:
+        one = self._one(entry, event)
+        if not one.under_way or event.attempt != one.tried:
+            raise _refuse(entry, f"the outcome of try {event.attempt} at a reading, which is not under way")
         if (event.ending == "said") != (event.said is not None) or (event.ending == "said") == bool(event.why):
             raise _refuse(entry, f"what was said does not go with the ending {event.ending}")
-        self.count(one, event.ending)
+        self.end(one, (event.reading, event.level), event.ending)
 
-    def count(self, one: OneReading, ending: Heard) -> None:
-        """One more try has ended so."""
-        one.tried, one.ending = one.tried + 1, ending
+    def begin(self, one: OneReading, key: ReadingKey) -> None:
+        """One more try has begun."""
+        one.tried, one.under_way = one.tried + 1, True
+        self._abandoned[key] += 1
+
+    def end(self, one: OneReading, key: ReadingKey, ending: Heard) -> None:
+        """The try that is under way has ended so."""
+        one.under_way, one.ending = False, ending
+        self._abandoned[key] -= 1
         if one.made:
             self._in_a_row.clear()
         else:
             one.failed += 1
+            one.given_up = ending not in self._spec.sample.attempts.retry_on
             self._in_a_row.append(one)
 
     def pause(self, *, forgives: bool) -> None:
-        """A run paused; if for a row of errors, these are not held against their readings."""
-        for one in self._in_a_row if forgives else ():
-            one.failed -= 1
+        """A run paused; if for a row of errors that is long enough, these are not held against their readings."""
+        for one in self._in_a_row if forgives and self.errors_in_a_row >= MOST_ERRORS_IN_A_ROW else ():
+            one.failed, one.given_up = one.failed - 1, False
         self._in_a_row.clear()
 
     def amend(self, pinned: Pinned, has: Callable[[Slot], bool], *, looked: bool, closed: bool) -> None:
@@ -168,7 +218,7 @@ class Reads:
                 del self._by_slot[name]
             elif not looked:
                 for one in shelved.readings.values():
-                    one.failed = 0
+                    one.failed, one.given_up = 0, False
 
 
 def episode_line(folder: Path, shelved: Shelved, *, inside: Path) -> bytes:

@@ -43,7 +43,8 @@ STOPPED = "stopped"
 class RunReport:
     """What a run left: slots of the stage, episodes in all and new ones, abandoned tries, slots given up.
 
-    `readings` are those that the plan asks models for, of the episodes that there are; `read` of them had a reply.
+    `readings` are those that the plan asks models for, of the episodes that there are; `read` of them had a reply,
+    `readings_abandoned` tries neither a reply nor a failure.
     `spent` is what calls to models used, in this run and those before it; None if the stage asks no model. `priced`:
     every model that it asks has a price in the plan, so that the cost is known. `failing` are the arms with slots that
     failed.
@@ -56,6 +57,7 @@ class RunReport:
     missing: int
     readings: int
     read: int
+    readings_abandoned: int
     spent: Spent | None
     priced: bool
     failing: tuple[Failing, ...]
@@ -97,6 +99,7 @@ def _report(bench: Bench, state: Standing, spent: Spent, *, new: int) -> RunRepo
     return RunReport(
         slots=state.slots, episodes=state.episodes, new=new, abandoned=sum(state.abandoned.values()),
         missing=state.slots - state.episodes, readings=len(readings), read=sum(one.made for one in readings),
+        readings_abandoned=state.reads.abandoned,
         spent=spent if bench.roles else None, priced=is_priced(bench.plan.spec, bench.roles),
         failing=failing_arms(state),
     )  # fmt: skip
@@ -197,9 +200,7 @@ class _Slots(Loop[Slot, Executor]):
 
     def left(self) -> Iterator[Slot]:
         for slot in self.bench.drawn():
-            number = self.state.index(slot)
-            state = self.state
-            if not state.kept[number] and not state.ended[number] and state.failed[number] < self.attempts.max:
+            if self.state.may_try(self.state.index(slot)):
                 yield slot
 
     def begin(self, work: Slot) -> Try[Slot]:
@@ -228,7 +229,7 @@ class _Slots(Loop[Slot, Executor]):
             why=why, calls=call_lines(broke.calls),
         )  # fmt: skip
         self.journal.append(failed, now=self.now(), calls=broke.calls)
-        return self.state.settle(one.work, f"{broke.ending}: {why}")
+        return self.state.settle(one.work, failed)
 
     @property
     def errors_in_a_row(self) -> int:

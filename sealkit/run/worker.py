@@ -22,6 +22,7 @@ from sealkit.plan.slots import Stage
 from sealkit.run.bench import Bench, open_bench
 from sealkit.run.calling import Calling, Models, calling
 from sealkit.run.executor import attempt
+from sealkit.run.leaks import take_keys
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending
 from sealkit.seal.closure import environment
 from sealkit.seal.journal import BLOBS
@@ -55,6 +56,7 @@ class _Asking:
 # One seal in the life of a worker: code that was loaded for one must not play for another.
 _opened: tuple[str, str, dict[Stand, Bench]] | None = None
 _asking: dict[Stand, _Asking] = {}
+_keys: dict[str, str] = {}  # the variables that held them
 _one_at_a_time = threading.Lock()
 
 
@@ -63,6 +65,7 @@ def play_attempt(task: Task) -> Answer:
 
     A study's code need not bear threads: one attempt is played at a time, and those that ask models on one thread.
     """
+    _keys.update(take_keys(os.environ))  # before any code of a study is loaded
     try:
         about, slot, number, asks = task
         with _one_at_a_time:
@@ -126,9 +129,7 @@ def _calling(bench: Bench, stand: Stand, ways: Ways) -> Calling:
     if found is not None:
         del _asking[stand]
         found.stack.close()
-    models = Models(
-        read_endpoints(endpoints, roles=bench.arm_roles, environ=os.environ), concurrency, Patience(*patience)
-    )
+    models = Models(read_endpoints(endpoints, roles=bench.arm_roles, environ=_keys), concurrency, Patience(*patience))
     nothing = Budget(Limits(calls=0, tokens=0, cost_microusd=0), Spent())  # each attempt has a budget of its own
     blobs = Blobs(bench.folder / BLOBS, inside=bench.study, shared=True)
     with ExitStack() as stack:

@@ -28,6 +28,7 @@ import msgspec
 from sealkit.wire.chain import (
     Amended,
     Analysed,
+    Asked,
     Attempted,
     Closed,
     Entry,
@@ -125,9 +126,9 @@ class InForce:
     def follow(self, entry: Entry, where: str) -> None:
         """Take one more entry into account; `UntrustedError` naming `where` if it cannot stand here."""
         event = entry.event
-        if isinstance(event, (Opened, Imported, Attempted, EpisodeKept, Failed, Read)):
+        if isinstance(event, (Opened, Imported, Attempted, EpisodeKept, Failed, Asked, Read)):
             if event.pin != self.pin or event.stage == "pilot":
-                what = {EpisodeKept: "an episode", Read: "a reading"}.get(type(event), "an attempt")
+                what = {EpisodeKept: "an episode", Asked: "a reading", Read: "a reading"}.get(type(event), "an attempt")
                 raise UntrustedError(f"evidence: {what} of another pin or of a pilot", where=where)
         elif isinstance(event, Amended):
             self._amend(entry.seq, event, where)

@@ -18,7 +18,7 @@ from sealkit.seal.commitment import PilotSeal
 from sealkit.seal.history import open_history
 from sealkit.seal.journal import JOURNAL, exclusive
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Attempted, EpisodeKept, Failed, Opened, Paused, Read, calls_of
+from sealkit.wire.chain import Asked, Attempted, EpisodeKept, Failed, Opened, Paused, Read, calls_of
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Count
 
@@ -48,7 +48,7 @@ def read_pilot(folder: Path, *, inside: Path) -> Piloted | None:
     history = open_history(folder, inside=inside, first=None)
     for entry in history.entries():
         event = entry.event
-        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Read, Paused)) and event.stage != PILOT:
+        if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Asked, Read, Paused)) and event.stage != PILOT:
             what = f"an entry of a {event.stage} run in the journal of a pilot"
             raise UntrustedError(what, where=f"{folder / JOURNAL} entry {entry.seq}", remedy="no pilot writes this")
         attempts += isinstance(event, Attempted)

@@ -13,13 +13,16 @@ import msgspec
 
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.errors import WithheldError
+from sealkit.agents.models.secrets import Watch
 from sealkit.plan.actors import CommandArm, ExternalArm, ScriptedArm
+from sealkit.seal.history import spell_slot
 from sealkit.verify.sandbox import BrokenOffError
 from sealkit.verify.under_pin import UnderPin
 from sealkit.wire.attempts import Calls, answered
 from sealkit.wire.canon import decode_record, encode_record, encode_value
+from sealkit.wire.chain import Failed
 from sealkit.wire.episode import Act, Episode, Trusted
-from sealkit.wire.errors import HarnessError, MalformedError
+from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 from sealkit.wire.verdict import Abstained, Errored, Reason, Rejected, Verdict
 
 MOST_BODIES: Final = 64 * 1024 * 1024  # of one episode
@@ -42,22 +45,43 @@ class ArmReruns:
             self.programs += 1
             return None
         try:
-            replies = [bodies.get(call.response or "") for call in answered(calls)]
+            again = _again(under, trusted, calls, bodies)
         except WithheldError:
             self.withheld += 1
             return None
-        if sum(map(len, replies)) > MOST_BODIES:
-            return Abstained(missing=f"replies of at most {MOST_BODIES} bytes in one episode")
-        try:
-            again = under.sandbox.rerun_arm(trusted, under.pinned.plan.data, tuple(map(encode_record, calls)), replies)
         except BrokenOffError:
             raise
         except HarnessError as error:
             return Errored(message=str(error))
+        if again is None:
+            return Abstained(missing=f"replies of at most {MOST_BODIES} bytes in one episode")
         if again == line:
             self.same += 1
             return None
         return Rejected(reasons=(_difference(line, again),))
+
+    def check_failure(self, under: UnderPin, trusted: Trusted, event: Failed, calls: Calls, bodies: Blobs) -> None:
+        """Raise `UntrustedError` if the replies of an attempt that is said to have broken lead to a whole episode."""
+        arm = under.pinned.plan.spec.factors.arm.get(str(trusted.slot["arm"]))
+        if not answered(calls[-1:]) or isinstance(arm, CommandArm):
+            return
+        try:
+            again = _again(under, trusted, calls, bodies)
+        except BrokenOffError:
+            raise
+        except HarnessError:  # it breaks again, or a body is withheld
+            return
+        if isinstance(again, bytes) and not Watch(()).found_in(again):  # an episode that holds a key is not kept
+            what = f"evidence: recorded as {event.ending}, and with its replies the sealed arm leaves an episode"
+            raise UntrustedError(what, where=spell_slot(event.slot), remedy="a reply that came is never drawn again")
+
+
+def _again(under: UnderPin, trusted: Trusted, calls: Calls, bodies: Blobs) -> bytes | str | None:
+    """What the sealed arm leaves with these replies; a sentence if it asks others, None if they are too large."""
+    replies = [bodies.get(call.response or "") for call in answered(calls)]
+    if sum(map(len, replies)) > MOST_BODIES:
+        return None
+    return under.sandbox.rerun_arm(trusted, under.pinned.plan.data, tuple(map(encode_record, calls)), replies)
 
 
 def _difference(line: bytes, again: bytes | str) -> Reason:

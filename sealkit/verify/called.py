@@ -11,6 +11,7 @@ that left none, it raises.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -19,7 +20,7 @@ from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Spent, spent_on
 from sealkit.agents.models.request import model_of
 from sealkit.plan.actors import roles_of
-from sealkit.plan.readings import reading_roles, readings_asked
+from sealkit.plan.readings import readings_asked
 from sealkit.plan.sample import Budget
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
@@ -35,7 +36,9 @@ from sealkit.wire.chain import Entry, EpisodeKept, Failed, Paused, Read, Withhel
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.verdict import Reason, Rejected
 
-UnderWay: TypeAlias = Callable[[Tried], bool]
+# How many attempts at the slot (under ""), or readings of it by the model of a role, began with this number and have
+# not ended.
+UnderWay: TypeAlias = Callable[[Tried, Purpose], Counter[str]]
 Acts: TypeAlias = tuple[tuple[str, ...], ...]  # of each act, the replies that it names
 
 
@@ -64,6 +67,7 @@ class CallChecks:
     taken_out: frozenset[str] = field(init=False)
     bodies: Blobs = field(init=False)
     _cut_off: set[bytes] = field(default_factory=set)
+    _cut_off_readings: Counter[tuple[str, bytes, str]] = field(default_factory=Counter)
     _pinned: Pinned = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,8 +79,8 @@ class CallChecks:
     def take(self, entry: Entry, block: bytes, acts: Acts, under_way: UnderWay) -> Called | None:
         """Check what one entry says of calls; what an episode's entry says is given back.
 
-        `acts` are the calls that each act of the entry's episode names, `under_way` says whether a try has begun and
-        not ended. Raises `UntrustedError` for calls that belong to no episode.
+        `acts` are the calls that each act of the entry's episode names, `under_way` counts the tries that have begun
+        and not ended. Raises `UntrustedError` for calls that belong to no episode.
         """
         event = entry.event
         if isinstance(event, Withheld):
@@ -96,6 +100,7 @@ class CallChecks:
             return None
         if isinstance(event, Failed):
             self._hold(tried, calls, where)
+            self._hold_failure(event, calls, where)
             return None
         return Called(calls, self._against(tried, calls, acts, where))
 
@@ -103,9 +108,9 @@ class CallChecks:
         self._count(calls, self._pinned.plan.spec.sample.budget, where)
         for tried, group in by_try(calls):
             if group[0].purpose == "read" and tried.stage == event.stage:
-                self._hold_cut_off_reading(tried, group, where)
+                self._hold_cut_off_reading(tried, group, under_way, where)
                 continue
-            if tried.stage != event.stage or not under_way(tried) or _key(tried) in self._cut_off:
+            if tried.stage != event.stage or not under_way(tried, "act") or _key(tried) in self._cut_off:
                 raise UntrustedError(f"evidence: calls of {_spell(tried)}, which is not under way", where=where)
             self._pinned = self.sealed.under(tried.pin)
             self._hold(tried, group, where)
@@ -152,6 +157,15 @@ class CallChecks:
         arm = self._pinned.plan.spec.factors.arm.get(str(tried.slot.get("arm")))
         self._hold_each(tried, calls, "act", roles_of(arm) if arm is not None else (), where)
 
+    def _hold_failure(self, event: Failed, calls: Calls, where: str) -> None:
+        """An attempt that failed for want of a reply has none to its last call: a reply that came is never redrawn."""
+        arm = self._pinned.plan.spec.factors.arm.get(str(event.slot.get("arm")))
+        asked = arm is not None and roles_of(arm) and self._pinned.plan.spec.models
+        if asked and event.ending == "provider_error" and (not calls or answered(calls[-1:])):
+            last = f"its last call is {calls[-1].status}" if calls else "it made no call"
+            what = f"evidence: {spell_slot(event.slot)} failed by provider_error, and {last}"
+            raise UntrustedError(what, where=where, remedy="no run writes this")
+
     def _hold_reading(self, event: Read, tried: Tried, calls: Calls, where: str) -> None:
         """One question to the model of the level; whether it was the judge's, only its code can tell."""
         arm = str(event.slot.get("arm"))
@@ -163,10 +177,14 @@ class CallChecks:
             what = f"a reading that ended by {event.ending} has {len(calls)} requests, {len(answered(calls))} answered"
             raise UntrustedError(f"evidence: {what}", where=where, remedy="no run writes this")
 
-    def _hold_cut_off_reading(self, tried: Tried, calls: Calls, where: str) -> None:
-        pinned = self._pinned = self.sealed.under(tried.pin)
-        roles = reading_roles(pinned.plan.spec, (str(tried.slot.get("arm")),))
-        self._hold_each(tried, calls, "read", roles, where)
+    def _hold_cut_off_reading(self, tried: Tried, calls: Calls, under_way: UnderWay, where: str) -> None:
+        self._pinned = self.sealed.under(tried.pin)
+        there = under_way(tried, "read")
+        self._hold_each(tried, calls, "read", tuple(there), where)
+        cut_off = tried.pin, _key(tried), calls[0].role
+        self._cut_off_readings[cut_off] += 1
+        if self._cut_off_readings[cut_off] > there[calls[0].role]:
+            raise UntrustedError(f"evidence: calls of {_spell(tried)}, a reading that is not under way", where=where)
 
     def _hold_each(self, tried: Tried, calls: Calls, purpose: Purpose, roles: tuple[str, ...], where: str) -> None:
         check_order(calls, where=where)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.errors import WithheldError
@@ -16,10 +16,11 @@ from sealkit.plan.readings import LOST, ReadingKey, Taken, readings_asked, readi
 from sealkit.plan.schema import Spec
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import History, spell_slot
+from sealkit.seal.journal import CALLS
 from sealkit.verify.sandbox import BrokenOffError, Sandbox
-from sealkit.wire.attempts import Calls, answered
+from sealkit.wire.attempts import Calls, answered, read_calls
 from sealkit.wire.canon import encode_value
-from sealkit.wire.chain import Heard, Read
+from sealkit.wire.chain import Heard, Read, Withheld
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 from sealkit.wire.records import Json
@@ -27,12 +28,16 @@ from sealkit.wire.records import Json
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How the last try at a reading ended, and what was said, as canonical JSON; `null` if nothing was."""
+    """How the last try at a reading ended, and what was said, as canonical JSON; `null` if nothing was.
+
+    `withheld`: the body of its reply was taken out, so nobody can read again what the entry says of it.
+    """
 
     said: bytes
-    ending: Heard
+    ending: Heard | Literal["withheld"]
 
 
+_WITHHELD: Final = Reply(b"null", "withheld")
 Replies: TypeAlias = Mapping[ReadingKey, Reply]  # of one episode
 NONE: Replies = {}
 
@@ -40,13 +45,23 @@ NONE: Replies = {}
 def replies_of(history: History, *, until: int) -> dict[str, dict[ReadingKey, Reply]]:
     """The replies of every episode, by its digest, that the first `until` entries tell of."""
     found: dict[str, dict[ReadingKey, Reply]] = {}
+    bodies: dict[str, list[tuple[str, ReadingKey]]] = {}  # which readings rest on the body of a reply
+    withheld: set[str] = set()
     for entry in history.entries():
         event = entry.event
         if entry.seq >= until:
             break
         if isinstance(event, Read):
             reply = Reply(encode_value(event.said), event.ending)
-            found.setdefault(event.episode, {})[event.reading, event.level] = reply
+            key = event.reading, event.level
+            found.setdefault(event.episode, {})[key] = reply
+            for call in answered(read_calls(history.calls, where=CALLS)):
+                bodies.setdefault(call.response or "", []).append((event.episode, key))
+        elif isinstance(event, Withheld):
+            withheld.add(event.digest)
+    for digest in withheld:
+        for episode, key in bodies.get(digest, ()):
+            found[episode][key] = _WITHHELD
     return found
 
 
@@ -76,7 +91,7 @@ class ReadingReruns:
             return
         reads = event.ending in HEARD
         try:
-            found = sandbox.read_again(trusted, line, plan, taken, [call.request for call in calls], replies[:reads])
+            found = sandbox.read_again(trusted, line, plan, taken, [call.request for call in calls], replies)
         except BrokenOffError:
             raise
         except HarnessError as error:
@@ -85,6 +100,9 @@ class ReadingReruns:
             raise UntrustedError(f"evidence: the sealed judge cannot read it: {error}", where=where) from error
         if isinstance(found, str):
             raise UntrustedError(f"evidence: {found}", where=where, remedy="judge, plan or request were changed")
+        if replies and not reads:
+            what = f"evidence: recorded as {event.ending}, and the sealed judge reads its reply"
+            raise UntrustedError(what, where=where, remedy="a reply that came is never drawn again")
         if reads and encode_value(found["said"]) != encode_value(event.said):
             made = encode_value(found["said"]).decode()[:200]
             what = f"the entry says {encode_value(event.said).decode()[:200]}, and the sealed judge reads {made}"
@@ -97,7 +115,8 @@ def read_measures_of(
 ) -> dict[str, dict[str, Json]]:
     """The measures that depend on readings, by level: scored by the sealed judge from what was said, or by its rules.
 
-    A reading that failed is `missing` at its level. One that was never taken has none: the plan's metrics miss it.
+    A reading that failed, or whose reply is withheld, is `missing` at its level. One that was never taken has none: the
+    plan's metrics miss it.
     """
     arm = str(trusted.slot["arm"])
     asked: list[tuple[Taken, Json]] = []

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,8 @@ from sealkit.verify.readings import NONE, ReadingReruns, Replies, Reply, replies
 from sealkit.verify.sandbox import Isolation, Sandbox
 from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
 from sealkit.wire.attempts import Calls, Tried, read_calls
-from sealkit.wire.chain import Entry, EpisodeKept, Read, Slot
+from sealkit.wire.calls import Purpose
+from sealkit.wire.chain import Entry, EpisodeKept, Failed, Read, Slot
 from sealkit.wire.episode import Counts, Trusted
 from sealkit.wire.recorded import FromCommand, FromLog
 from sealkit.wire.records import Count
@@ -109,6 +111,7 @@ class Study:
         self._sandboxes = sandboxes
         self.calls, self.reruns = CallChecks(sealed), ArmReruns()  # of the episodes that were gone through last
         self.readings = ReadingReruns()
+        self.withheld_readings: frozenset[tuple[str, ReadingKey]] = frozenset()  # by digest of the episode
         reviewer = Reviewer()
         self.under = {pinned.pin: UnderPin(pinned, reviewer, sandboxes) for pinned in sealed.pins}
 
@@ -160,9 +163,17 @@ class Study:
         later = Later(self.sealed.pins)
         self.calls, self.reruns, logs = CallChecks(self.sealed), ArmReruns(), Logs(self.sealed)
         self.readings, replies = ReadingReruns(), self._replies(history)
+        self.withheld_readings = frozenset(
+            (episode, key) for episode, said in replies.items() for key, one in said.items() if one.ending == "withheld"
+        )
 
-        def under_way(tried: Tried) -> bool:
-            return tried.stage in states and states[tried.stage].is_under_way(tried.slot, tried.attempt)
+        def under_way(tried: Tried, purpose: Purpose) -> Counter[str]:
+            state = states.get(tried.stage)
+            if state is None:
+                return Counter()
+            if purpose == "read":
+                return state.reads.under_way(tried.slot, tried.attempt)
+            return Counter([""] if state.is_under_way(tried.slot, tried.attempt) else [])
 
         for entry, line in history:
             watch(entry)
@@ -178,6 +189,10 @@ class Study:
                 logs.check(event.slot, peek.source, f"journal.jsonl entry {entry.seq}")
                 said = replies.get(event.digest, NONE)
                 yield _checked(entry.seq, event, line, peek, under, left_out, called, said, self._rerun)
+            elif isinstance(event, Failed) and self.isolation is not None:
+                under, calls = self.under[self.sealed.under(event.pin).pin], read_calls(history.calls, where="calls")
+                trusted = under.pinned.trusted(event.slot)
+                self.reruns.check_failure(under, trusted, event, calls, self.calls.bodies)
             elif isinstance(event, Read) and self.isolation is not None:
                 self._read_again(event, states[event.stage].reads, read_calls(history.calls, where="calls"))
 

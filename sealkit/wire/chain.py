@@ -109,13 +109,28 @@ class Failed(Record, frozen=True, tag_field="kind", tag="failed"):
     calls: CallLines | None
 
 
+class Asked(Record, frozen=True, tag_field="kind", tag="asked"):
+    """Try number `attempt`, from 1, at a reading of a slot's episode begins; on disk before its first call.
+
+    `episode` is the digest of the line that is shown.
+    """
+
+    stage: Stage
+    pin: str
+    slot: Slot
+    attempt: Count
+    episode: str
+    reading: str
+    level: str
+
+
 Heard: TypeAlias = Literal["said", "unreadable", "provider_error", "harness_error"]
 
 
 class Read(Record, frozen=True, tag_field="kind", tag="read"):
-    """Try number `attempt` at a reading of a slot's episode ended: what was `said` at this level, as the judge read it.
+    """That try at a reading ended: what was `said` at this level, as the judge read it.
 
-    `episode` is the digest of the line that was shown. `ending` is `said`; or nothing was said, and `why` is a
+    `ending` is `said`; or nothing was said, and `why` is a
     sentence: the judge can read nothing in the reply (`unreadable`), no reply came, or the judge's own code broke.
     """
 
@@ -295,6 +310,7 @@ Event: TypeAlias = (
     | Attempted
     | EpisodeKept
     | Failed
+    | Asked
     | Read
     | Paused
     | Closed

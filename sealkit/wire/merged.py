@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from sealkit.wire.chain import (
     EMPTY,
     Amended,
+    Asked,
     Attempted,
     Closed,
     Entry,
@@ -53,9 +54,9 @@ from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
 
 MOST_SHARDS = 9999
-_IN_A_SHARD = (Sharded, Opened, Attempted, EpisodeKept, Failed, Read, Paused, Closed, Recovered, Repaired, Withheld)
-_OF_A_STAGE = (Opened, Attempted, EpisodeKept, Failed, Read, Paused, Closed)
-_PINNED = (Opened, Attempted, EpisodeKept, Failed, Read)
+_PINNED = (Opened, Attempted, EpisodeKept, Failed, Asked, Read)
+_OF_A_STAGE = (*_PINNED, Paused, Closed)
+_IN_A_SHARD = (*_OF_A_STAGE, Sharded, Recovered, Repaired, Withheld)
 
 
 def check_in_shard(event: Event, sharded: Sharded, *, first: bool, where: str) -> None:

@@ -39,6 +39,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "Act": ("head", "root", "calls", "prev"),
     "Amended": ("pin",),
     "Analysed": ("results",),
+    "Asked": ("pin", "episode"),
     "Attempted": ("pin",),
     "Boundary": ("head",),
     "Call": ("pin", "request", "response"),

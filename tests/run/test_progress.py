@@ -29,10 +29,8 @@ def kept(slot: Slot = ONE, attempt: int = 1) -> Event:
     return EpisodeKept(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, digest=PIN, bytes=1, calls=None)
 
 
-def failed(slot: Slot = ONE, attempt: int = 1) -> Event:
-    return Failed(
-        stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, ending="harness_error", why="x", calls=None
-    )
+def failed(slot: Slot = ONE, attempt: int = 1, ending: str = "harness_error") -> Event:
+    return Failed(stage="confirmatory", pin=PIN, slot=slot, attempt=attempt, ending=ending, why="x", calls=None)
 
 
 def closed(episodes: int, abandoned: int, *, slots: int = 8, missing: int | None = None) -> Event:
@@ -92,6 +90,21 @@ def test_no_run_tries_a_slot_more_often_than_the_plan_allows() -> None:
     follow([*tries, tried(TWO)])
     with pytest.raises(UntrustedError, match=f"whose {most} attempts by the plan have failed"):
         follow([*tries, tried(attempt=most + 1)])
+
+
+def test_no_run_tries_a_slot_again_after_an_ending_that_the_plan_does_not_retry() -> None:
+    assert SPEC.sample.attempts.retry_on == ("harness_error",)
+    once = [tried(), failed(ending="provider_error")]
+    state = follow(once)
+    assert not state.may_try(state.index(ONE)) and state.may_try(state.index(TWO))
+    with pytest.raises(UntrustedError, match=r"evidence: .* in a way that the plan's retry_on does not name"):
+        follow([*once, tried(attempt=2)])
+    others = [slot for slot in slots(SPEC, "confirmatory") if slot != ONE][:4]
+    row = [event for slot in others for event in (tried(slot), failed(slot))]
+    pause = Paused(stage="confirmatory", reason=ERRORS_IN_A_ROW, detail="", calls=None)
+    follow([*once, *row, pause, tried(attempt=2), kept(attempt=2)])
+    with pytest.raises(UntrustedError, match="retry_on"):
+        follow([*once, *row[2:], pause, tried(attempt=2)])
 
 
 def test_a_pause_that_the_operator_made_forgives_nothing() -> None:

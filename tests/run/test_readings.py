@@ -7,23 +7,31 @@ which the steward's message told in return 2, and a door was locked at act 6, wh
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
+import signal
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import pytest
 
 from sealkit.agents.models.blobs import Blobs
+from sealkit.publish.methods import course_of, methods
+from sealkit.run.readings import Readings
+from sealkit.seal.sealed import open_seal
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import EMPTY, Entry, Event, Read, call_lines, extend
+from sealkit.wire.chain import EMPTY, Asked, Closed, Entry, Event, Read, call_lines, extend
+from sealkit.wire.errors import HarnessError
 from tests.amending import DEAF_TRACKER, change
 from tests.loopback import Fault, Loopback
 from tests.loopback.faults import http_error, wrong_model
 from tests.loopback.house_policies import POLICIES, sections
 from tests.modelled import ID, PLAN, calls, events, make_study, read_plan_text, receipts
+from tests.run.killing import Moment, nursery, stopped_fork
 from tests.studies import Outcome, call, ok
 
 D_SLOT = {"arm": "D", "family": "double_fault", "seed": 0}
@@ -75,9 +83,9 @@ def of(study: Path, slot: dict[str, Any], level: str) -> dict[str, Any]:
 
 def test_readings_follow_the_last_slot_and_the_run_is_closed_behind_them(ran: Path) -> None:
     kinds = [event["kind"] for event in events(ran) if event.get("stage") == "confirmatory"]
-    last_episode, first_read = max(i for i, kind in enumerate(kinds) if kind == "episode"), kinds.index("read")
+    last_episode, first_read = max(i for i, kind in enumerate(kinds) if kind == "episode"), kinds.index("asked")
     assert last_episode < first_read and kinds[-2:] == ["read", "closed"]
-    assert kinds.count("episode") == 16 and kinds.count("read") == 20
+    assert kinds.count("episode") == 16 and kinds.count("read") == kinds.count("asked") == 20
 
 
 def test_each_reading_is_one_call_of_its_own_purpose_and_names_the_episode_that_was_read(ran: Path) -> None:
@@ -123,8 +131,24 @@ def test_an_edition_counts_what_was_read(copy: Path) -> None:
     (edition,) = (copy / "publications").iterdir()
     results = json.loads((edition / "results.json").read_bytes())
     assert results["readings"]["levels"] == {
-        "reader structured": {"due": 12, "made": 12, "unreadable": 0, "failed": 0, "left": 0},
-        "reader transcript": {"due": 8, "made": 8, "unreadable": 0, "failed": 0, "left": 0},
+        "reader structured": {
+            "due": 12,
+            "made": 12,
+            "unreadable": 0,
+            "withheld": 0,
+            "failed": 0,
+            "left": 0,
+            "abandoned": 0,
+        },
+        "reader transcript": {
+            "due": 8,
+            "made": 8,
+            "unreadable": 0,
+            "withheld": 0,
+            "failed": 0,
+            "left": 0,
+            "abandoned": 0,
+        },
     }
     assert results["readings"]["used"]["calls"] == 20
     # D's four episodes show six faults. Of the swapped tags (turns 0 to 2) both readings name a key in turn 2; neither
@@ -136,7 +160,7 @@ def test_an_edition_counts_what_was_read(copy: Path) -> None:
     assert _row(results, "named", "A", "transcript") == (4, "0.500000000000")
     report = (edition / "report.md").read_text()
     assert "Reading reader transcript: 8 episodes were read by a model" in report
-    assert "| reader structured | 12 | 12 | 0 | 0 | 0 |" in report
+    assert "| reader structured | 12 | 12 | 0 | 0 | 0 | 0 | 0 |" in report
     arm_a = results["analysis"]["overhead"]["A"]["input_tokens"]["total"]
     due = sum(one["input_tokens"] for one in calls(copy) if one["slot"]["arm"] == "A" and one["purpose"] == "act"
               and one["stage"] == "confirmatory")  # fmt: skip
@@ -144,6 +168,29 @@ def test_an_edition_counts_what_was_read(copy: Path) -> None:
     out = ok(verify(copy, "--replay")).out
     assert "25 readings asked and read again by the sealed judge, with the same result" in out
     assert "was derived again, the same bytes" in out
+
+
+def test_what_a_withheld_reply_said_counts_as_missing_and_a_new_analysis_says_so(copy: Path) -> None:
+    ok(call("analyse", PLAN, cwd=copy))
+    reply = next(
+        one["response"] for one in calls(copy)
+        if one["purpose"] == "read" and one["stage"] == "confirmatory" and one["slot"] == D_SLOT
+    )  # fmt: skip
+    hit = sum(one["response"] == reply and one["stage"] == "confirmatory" for one in calls(copy))
+    ok(call("withhold", PLAN, reply, "--reason", "it names somebody", cwd=copy))
+    found = call("publish", PLAN, cwd=copy)
+    assert found.code == 2 and "withheld body came after the last analysis; sealkit analyse" in found.err, found.said
+    analysis = json.loads(ok(call("analyse", PLAN, "--json", cwd=copy)).out)
+    rows = [
+        row["basis"][0] for row in analysis["reported"]
+        if row["metric"] == "extra_faults" and row.get("arm") == "D" and row["split"] == {"reader": "structured"}
+    ]  # fmt: skip
+    assert [(basis["n"], basis["absent"]) for basis in rows] == [(4 - hit, hit)]
+    out = ok(verify(copy, "--replay")).out
+    assert f"structured: 12 due, {12 - hit} made, 0 unreadable, {hit} withheld" in out
+    assert "was derived again, the same bytes" in out
+    closed = call("publish", PLAN, cwd=copy)
+    assert closed.code == 1 and f"0 episodes and {hit} readings could not be run again" in closed.out, closed.said
 
 
 def _row(results: Any, metric: str, arm: str, level: str) -> tuple[int, str]:
@@ -242,7 +289,7 @@ def test_another_model_than_the_planned_one_pauses_the_readings(fresh: Path) -> 
     with Loopback(POLICIES["graded"], lambda number, request: other if is_reading(request) else None) as server:
         paused = run(fresh, server)
     assert paused.code == 3 and "model_drift" in paused.err
-    assert not events(fresh, "read"), "none is given up"
+    assert events(fresh, "asked") and not events(fresh, "read"), "none is given up"
     assert [one["purpose"] for one in calls(fresh)][-1] == "read", "but the calls are kept"
     ok(verify(fresh))
 
@@ -265,8 +312,55 @@ def test_a_reply_in_which_the_judge_can_read_nothing_is_asked_for_once_and_has_n
     assert {event["attempt"] for event in events(study, "read")} == {1}
     ok(call("analyse", PLAN, cwd=study))
     out = ok(verify(study, "--replay")).out
-    assert "readings, reader structured: 12 due, 8 made, 4 unreadable, 0 failed, 0 left" in out
+    assert "readings, reader structured: 12 due, 8 made, 4 unreadable, 0 withheld, 0 failed, 0 left" in out
     assert "20 readings asked and read again" in out
+
+
+# --- stopped and killed
+
+
+@pytest.fixture(scope="module")
+def played(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study with all of its episodes, in which no reading was begun."""
+    study = Path(shutil.copytree(sealed, tmp_path_factory.mktemp("played") / "study"))
+
+    def stop(readings: Readings) -> NoReturn:
+        raise HarnessError("no reading is begun here")
+
+    with Loopback(POLICIES["graded"]) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Readings, "left", stop)
+        assert run(study, server).code == 3
+    assert len(events(study, "episode")) == 16 and not events(study, "asked")
+    return study
+
+
+def test_a_reading_that_was_begun_stays_counted_whether_the_run_is_killed_or_interrupted(
+    played: Path, tmp_path: Path
+) -> None:
+    study = Path(shutil.copytree(played, tmp_path / "study"))
+    with Loopback(POLICIES["graded"]) as server, nursery() as nurse:
+        args = ("run", PLAN, "--endpoint", server.url, "--concurrency", "2")
+        grown = random.Random(7)
+        codes = [
+            stopped_fork(study, Moment(grown.randrange(500, 3000), 0.0), nurse, *args, by=by)
+            for by in (signal.SIGKILL,) * 5 + (signal.SIGINT,) * 2
+        ]
+        out = ok(run(study, server)).out
+    begun = Counter((json.dumps(one["slot"]), one["level"]) for one in events(study, "asked"))
+    last = {(json.dumps(one["slot"]), one["level"]): one["attempt"] for one in events(study, "read")}
+    assert len(events(study, "read")) == len(begun) == 20 and last == begun, "no try without its number"
+    abandoned = begun.total() - 20
+    assert codes.count(-signal.SIGKILL) <= abandoned and {-signal.SIGKILL, 130} <= set(codes)
+    assert f"20 of 20 readings by models have their reply, {abandoned} tries abandoned" in out
+    said = ok(verify(study)).out
+    assert sum(map(int, re.findall(r"0 left, (\d+) abandoned", said))) == abandoned
+    texts = methods_of(study)
+    assert sum(map(int, re.findall(r"(\d+) tr(?:y|ies) w(?:as|ere) abandoned", texts))) == abandoned
+
+
+def methods_of(study: Path) -> str:
+    sealed = open_seal(study / PLAN)
+    return methods(sealed.plan.spec, sealed.seal, sealed.pin, course_of(sealed.history().entries()))
 
 
 # --- after an amendment, and in shards
@@ -297,7 +391,7 @@ def test_an_episode_that_is_run_again_is_read_again_and_what_was_read_of_the_old
     assert {event["slot"]["family"] for event in new} == {"double_fault"}, "noise tells no messages: its blocks stay"
     assert len(new) == 10 and len(events(study, "read")) == 30
     out = ok(verify(study, "--replay")).out
-    assert "readings, reader structured: 12 due, 12 made, 0 unreadable, 0 failed, 0 left" in out
+    assert "readings, reader structured: 12 due, 12 made, 0 unreadable, 0 withheld, 0 failed, 0 left" in out
     ok(call("analyse", PLAN, cwd=study))
     ok(verify(study, "--replay"))
 
@@ -316,15 +410,30 @@ def test_shards_take_their_own_readings_and_the_merged_journal_has_all(fresh: Pa
 
 def rewritten(study: Path, change: Callable[[Read], Read]) -> None:
     """The first reading of a confirmatory episode changed, and the journal chained again around it."""
-    lines, head, done = [], EMPTY, False
-    for line in (receipts(study) / "journal.jsonl").read_bytes().splitlines():
-        entry = decode_record(line, Entry)
-        event: Event = entry.event
+    done: list[Read] = []
+
+    def first(event: Event) -> list[Event]:
         if isinstance(event, Read) and event.stage == "confirmatory" and not done:
-            event, done = change(event), True
-        spelled, head = extend(head, event, entry.time)
-        lines.append(spelled)
+            done.append(event)
+            return [change(event)]
+        return [event]
+
+    rechained(study, first)
     assert done
+
+
+def journal(study: Path) -> list[bytes]:
+    return (receipts(study) / "journal.jsonl").read_bytes().splitlines()
+
+
+def rechained(study: Path, change: Callable[[Event], list[Event]]) -> None:
+    """Every event replaced by what `change` makes of it, and the journal chained again."""
+    lines, head = [], EMPTY
+    for line in journal(study):
+        entry = decode_record(line, Entry)
+        for event in change(entry.event):
+            spelled, head = extend(head, event, entry.time)
+            lines.append(spelled)
     (receipts(study) / "journal.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
     (receipts(study) / "HEAD").write_bytes(encode_record(head) + b"\n")
 
@@ -347,7 +456,7 @@ def test_what_nobody_said_is_found_by_the_sealed_judge(copy: Path) -> None:
         ({"episode": "sha256:" + "0" * 64}, "a reading of another episode than the one of slot"),
         ({"level": "rule"}, "the plan asks no model for reader at rule"),
         ({"level": "aside"}, "the plan asks no model for reader at aside"),
-        ({"attempt": 2}, "found try 2 at this reading, due 1"),
+        ({"attempt": 2}, "the outcome of try 2 at a reading, which is not under way"),
         ({"said": None}, "what was said does not go with the ending said"),
         ({"why": "it was late"}, "what was said does not go with the ending said"),
         (
@@ -361,6 +470,28 @@ def test_a_reading_that_no_run_makes_is_refused_from_data_alone(copy: Path, fiel
     rewritten(copy, changed(**fields))
     found = verify(copy)
     assert found.code == 1 and says in found.err, found.said
+
+
+def test_a_reading_without_the_entry_of_its_beginning_is_refused(copy: Path) -> None:
+    rechained(copy, lambda event: [] if isinstance(event, Asked) and event.stage == "confirmatory" else [event])
+    found = verify(copy)
+    assert found.code == 1 and "the outcome of try 1 at a reading, which is not under way" in found.err, found.said
+
+
+def test_a_reply_that_the_judge_can_read_is_no_failure_of_the_harness(copy: Path) -> None:
+    rewritten(copy, changed(said=None, ending="harness_error", why="it broke"))
+    found = verify(copy, "--replay")
+    assert found.code == 1 and "recorded as harness_error, and the sealed judge reads its reply" in found.err, (
+        found.said
+    )
+
+
+def test_a_reading_that_has_its_reply_is_not_begun_again(copy: Path) -> None:
+    asked = [e for e in (decode_record(line, Entry).event for line in journal(copy)) if isinstance(e, Asked)][-1]
+    again = msgspec.structs.replace(asked, attempt=2)
+    rechained(copy, lambda event: [again, event] if isinstance(event, Closed) and event.stage != "smoke" else [event])
+    found = verify(copy)
+    assert found.code == 1 and "was made already" in found.err, found.said
 
 
 def test_a_reading_cannot_have_the_call_of_another_slot(copy: Path) -> None:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
+import threading
 from collections import Counter
+from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sealkit.agents.models.blobs import Blobs
+from sealkit.agents.models.budget import Budget, Limits, Spent
 from sealkit.agents.models.endpoint import read_endpoints
 from sealkit.agents.models.exchange import Patience
 from sealkit.cli.out import Progress
 from sealkit.run.bench import open_bench
-from sealkit.run.calling import Models
+from sealkit.run.calling import Models, calling
+from sealkit.run.outcome import CutOff
 from sealkit.run.run import RunReport, run_stage
+from sealkit.seal.journal import BLOBS
 from sealkit.wire.errors import HarnessError
 from tests.loopback import Loopback, faults
 from tests.loopback.faults import Fault
@@ -259,6 +266,38 @@ def test_ctrl_c_keeps_the_calls_of_what_it_cuts_off(modelled_once: Path, tmp_pat
     verified(study, "--replay=unsafe")
 
 
+def test_ctrl_c_takes_no_failure_back(modelled_once: Path, tmp_path: Path) -> None:
+    study = copied(modelled_once, tmp_path)
+
+    def script(number: int, request: Any) -> Fault | None:
+        if number == 3:  # one attempt waits, the next one has broken, and a third has begun
+            os.kill(os.getpid(), signal.SIGINT)
+        return faults.http_error(400) if number == 2 else faults.hang
+
+    with Loopback(policy, script) as server, pytest.raises(KeyboardInterrupt):
+        run_here(study, server, concurrency=2)
+    kinds = [event["kind"] for event in events(study, "attempted", "failed", "paused", "episode")]
+    assert kinds == ["attempted", "attempted", "attempted", "paused", "failed"]
+    verified(study)
+    with Loopback(policy) as server:
+        ok(run(study, server))
+    assert sum(arm["abandoned_attempts"] for arm in verified(study)["arms"].values()) == 2
+
+
+def test_an_attempt_that_is_cut_off_before_it_begins_ends_at_once(modelled_once: Path, tmp_path: Path) -> None:
+    bench = open_bench(copied(modelled_once, tmp_path) / PLAN, "confirmatory")
+    endpoints = read_endpoints(("http://127.0.0.1:9/v1",), roles=bench.roles, environ={})
+    blobs = Blobs(bench.folder / BLOBS, inside=bench.study)
+    nothing = Budget(Limits(calls=9, tokens=None, cost_microusd=None), Spent())
+    with calling(bench, Models(endpoints, 1, IMPATIENT), nothing, blobs) as executor:
+        busy = threading.Event()
+        executor._loop.call_soon_threadsafe(busy.wait)
+        pending = executor.submit(next(bench.drawn()), 1)
+        executor.halt(at_once=True)
+        busy.set()
+        assert isinstance(pending, Future) and isinstance(pending.result(timeout=10), CutOff)
+
+
 def killed_again_and_again(study: Path, seed: int, kills: int) -> int:
     """Kill so many runs, then let one end; how many were killed in the midst."""
     hits = 0
@@ -297,8 +336,6 @@ def killed_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]
 
 
 def test_progress_shows_slots_calls_tokens_cost_rate_and_time_left() -> None:
-    from sealkit.agents.models.budget import Spent
-
     progress = Progress("confirmatory slots", 240)
     progress.begin(40)
     started = progress._started

@@ -138,6 +138,30 @@ def test_calls_of_an_attempt_that_a_pause_did_not_cut_off_are_refused(study: Stu
     assert found.code == 1 and "which is not under way" in found.err
 
 
+def failed_instead(study: Study, ending: str) -> None:
+    """The first episode told as an attempt that failed so, with the same calls."""
+    entries, lines = study.entries(), study.episode_lines()
+    place = study.numbers("episode")[0]
+    event = {name: entries[place]["event"][name] for name in ("stage", "pin", "slot", "attempt", "calls")}
+    entries[place] = {**entries[place], "event": {**event, "kind": "failed", "ending": ending, "why": "it broke"}}
+    closed = next(entry["event"] for entry in entries if entry["event"]["kind"] == "closed")
+    closed["episodes"], closed["missing"] = closed["episodes"] - 1, closed["missing"] + 1
+    study.rewrite(entries, lines[1:])
+
+
+def test_a_reply_that_came_is_no_failure_of_the_provider(study: Study) -> None:
+    failed_instead(study, "provider_error")
+    found = verify(study)
+    assert found.code == 1 and "failed by provider_error, and its last call is complete" in found.err, found.said
+
+
+def test_replies_that_lead_to_an_episode_are_no_failure_of_the_harness(study: Study) -> None:
+    failed_instead(study, "harness_error")
+    found = verify(study, "--replay=unsafe")
+    said = "evidence: recorded as harness_error, and with its replies the sealed arm leaves an episode"
+    assert found.code == 1 and said in found.err, found.said
+
+
 def test_a_scripted_agent_that_names_a_reply_is_refused(run_once: Path, tmp_path: Path) -> None:
     study = Study(Path(shutil.copytree(run_once, tmp_path / "scripted")))
     slot = study.swap_episode(0, lambda episode: episode["acts"][-1].update(calls=["sha256:" + "0" * 64]))
