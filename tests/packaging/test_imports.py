@@ -89,6 +89,21 @@ def test_a_verifier_imports_only_wire(path: Path) -> None:
     assert not strays(path.read_text(), ("sealkit.wire",), levels=depth)
 
 
+MUTATIONS = sources("mutations/*.py")
+AUDIT = sources("mutations/isolation/*.py")
+
+
+@pytest.mark.parametrize("path", MUTATIONS, ids=label)
+def test_mutations_import_only_the_sdk_and_wire(path: Path) -> None:
+    assert not strays(path.read_text(), ("sealkit.world", "sealkit.wire"))
+    assert "isolation" not in path.read_text().replace("audit of isolation", "").replace("the isolation", "")
+
+
+@pytest.mark.parametrize("path", AUDIT, ids=label)
+def test_the_audit_of_isolation_shares_no_code_with_what_makes_forks(path: Path) -> None:
+    assert not strays(path.read_text(), ())
+
+
 def third_party() -> dict[str, set[str]]:
     """Top-level third-party name → the files below sealkit/ that import it."""
     found: dict[str, set[str]] = {}
