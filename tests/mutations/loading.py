@@ -7,8 +7,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from sealkit.verify.conformance.trial import TRIAL_JUDGE, TRIAL_PIN, trial_scenario
 from sealkit.run.play import play_scripted
+from sealkit.verify.conformance.trial import TRIAL_JUDGE, TRIAL_PIN, trial_scenario
 from sealkit.wire.canon import decode_record
 from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Trusted
@@ -69,6 +69,7 @@ SOME = (
     ("house", "wrong_start", "tracker"),
     ("house", "stale_door", "rechecker"),
     ("toy", "storm", "tour"),
+    ("toy", "storm", "restless", 2),  # an effect that is computed, and so is another one when applied twice
 )
 
 
