@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-import msgspec
-
 from sealkit.wire.canon import decode_record, digest_json
 from sealkit.wire.episode import Act, Action, Episode, Move, Trusted
 from sealkit.wire.records import Json, Patch
@@ -38,7 +36,10 @@ class Instrumented(Recorder):
         steps.append({"root": act.root, "step": "return"})
         key = digest_json({"act": act.n, "args": act.action.args, "name": act.action.name})
         memory = {**act.memory, EXECUTION: cast(Json, {"key": key, "steps": steps})}
-        self.acts[-1] = msgspec.structs.replace(act, memory=memory)
+        self.acts[-1] = Act(
+            n=act.n, action=act.action, delta=act.delta, head=act.head, deltas=act.deltas, root=act.root,
+            segments=act.segments, calls=act.calls, memory=memory, prev=act.prev,
+        )  # fmt: skip
         return self.acts[-1]
 
 
@@ -71,7 +72,8 @@ def _retried_call(moves: tuple[Move, ...], read: Action) -> tuple[Move, ...]:
     """Asked twice, answered alike: both replies stand behind one act, with one effect."""
     reply = digest_json("the same reply")
     return tuple(
-        msgspec.structs.replace(move, calls=(reply, reply)) if i == 1 else move for i, move in enumerate(moves)
+        Move(action=move.action, calls=(reply, reply), memory=move.memory) if i == 1 else move
+        for i, move in enumerate(moves)
     )
 
 
@@ -96,7 +98,8 @@ def _reordered_source(moves: tuple[Move, ...], read: Action) -> tuple[Move, ...]
 def _noting(moves: tuple[Move, ...], notes: Sequence[Mapping[str, Json]]) -> tuple[Move, ...]:
     kept = [*notes, *({} for _ in moves)]
     return tuple(
-        msgspec.structs.replace(move, memory={**move.memory, **note}) for move, note in zip(moves, kept, strict=False)
+        Move(action=move.action, calls=move.calls, memory={**move.memory, **note})
+        for move, note in zip(moves, kept, strict=False)
     )
 
 
@@ -123,4 +126,4 @@ def odd(name: str, parent: Parent, session: Callable[[], Session], read: Action,
 
 def _bare(move: Move) -> Move:
     memory = {name: value for name, value in move.memory.items() if name != EXECUTION}
-    return msgspec.structs.replace(move, memory=memory)
+    return Move(action=move.action, calls=move.calls, memory=memory)
