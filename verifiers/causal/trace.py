@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 
 from sealkit.wire.episode import Action, Roots
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.patch import apply, diff, resolve
+from sealkit.wire.patch import apply, covers, diff, resolve
 from sealkit.wire.records import Json, Patch
 from sealkit.wire.trace import BEGIN, component_digest, component_digests, root_digest
 from sealkit.wire.verdict import Origin
@@ -99,8 +99,11 @@ def follow(trace: Trace) -> None:
         if step.n != n or not step.linked:
             faults.add("evidence", f"steps[{n}]", f"act {step.n}, linked: {step.linked}", f"act {n}, chained")
         _follow_step(trace, n, step)
-    if seen.root != trace.root and trace.strayed is None:
-        faults.add("environment", "root", seen.root, trace.root)
+    if trace.strayed is not None:
+        _name_stray(trace, trace.strayed)
+    elif seen.root != trace.root:
+        # The state of an earlier boundary is one that was handed on too soon; any other was never reached.
+        faults.add("judgment" if seen.root in trace.roots else "environment", "root", seen.root, trace.root)
     _check_checkpoints(trace)
     _check_repetitions(trace)
     _check_once(trace)
@@ -109,20 +112,18 @@ def follow(trace: Trace) -> None:
 def _follow_step(trace: Trace, n: int, step: Step) -> None:
     pre, expected = trace.state, [("read", trace.root)]
     trace.change(step.writes, f"steps[{n}].writes")
-    own, restoring = trace.state, False
+    own = trace.state
     expected.append(("write", trace.root))
     for i, effect in enumerate(step.effects):
         before, restored = trace.state, trace.restored
         roots = trace.change(effect.ops, f"steps[{n}].effects[{i}]")
         expected.append((effect.cause, trace.root))
         trace.applied.append(Applied(effect.cause, n, before, trace.state, roots, restored))
-        if effect.cause.startswith("restore:"):
-            restoring = True
-            if roots.after not in trace.roots and roots.after != expected[-2][1]:
-                trace.faults.add("lineage", f"steps[{n}].effects[{i}]", roots.after, "the root of an earlier boundary")
+        known = roots.after in trace.roots or roots.after == expected[-2][1]
+        if effect.cause.startswith("restore:") and not known:
+            trace.faults.add("lineage", f"steps[{n}].effects[{i}]", roots.after, "the root of an earlier boundary")
     if step.post != trace.root and trace.strayed is None:
         trace.strayed = n
-        trace.faults.add("lineage" if restoring else "environment", f"steps[{n}].post", step.post, trace.root)
     trace.roots.append(trace.root)
     trace.moments.append(Moment(step=step, pre=pre, own=own, post=trace.state))
     expected.append(("return", trace.root))
@@ -135,6 +136,51 @@ def _follow_step(trace: Trace, n: int, step: Step) -> None:
             continue
         if type(value) is not type(read.value) or value != read.value:
             trace.unexplained.append((n, read.pointer))
+
+
+def _name_stray(trace: Trace, n: int) -> None:
+    """Name the first step whose root is not that of its writes: start, restore, an event late or early, or the step.
+
+    Begin executes nothing, so a stray root there is that of another start.
+    """
+    moment = trace.moments[n]
+    step, due = moment.step, root_digest(component_digests(moment.post))
+    origin: Origin = "environment"
+    began = step.execution.steps[0].root if step.execution and step.execution.steps else None
+    elsewhere = not step.effects or (began is not None and began != root_digest(component_digests(moment.pre)))
+    if any(effect.cause.startswith("restore:") for effect in step.effects) or (n == 0 and elsewhere):
+        origin = "lineage"
+    elif _comes_later(trace, n) or _came_early(trace, n):
+        origin = "boundary"
+    trace.faults.add(origin, f"steps[{n}].post", step.post, due)
+
+
+def _comes_later(trace: Trace, n: int) -> bool:
+    """Whether the root lacks the events of this step, and a later step has them without having written them itself."""
+    moment = trace.moments[n]
+    if not moment.step.effects or moment.step.post != root_digest(component_digests(moment.own)):
+        return False
+    missing = {op.path for effect in moment.step.effects for op in effect.ops}
+    for later in trace.moments[n + 1 :]:
+        written = [op.path for ops in (later.step.writes, *(item.ops for item in later.step.effects)) for op in ops]
+        if any(covers(path, place) or covers(place, path) for path in written for place in missing):
+            return False
+        if later.step.post == root_digest(component_digests(later.post)):
+            return True
+    return False
+
+
+def _came_early(trace: Trace, n: int) -> bool:
+    """Whether the root has an event already that the trace executes a step or two later."""
+    for later in trace.moments[n + 1 : n + 3]:
+        for effect in later.step.effects:
+            try:
+                ahead = cast(State, apply(cast(Json, trace.moments[n].post), effect.ops))
+            except MalformedError:
+                continue
+            if trace.moments[n].step.post == root_digest(component_digests(ahead)):
+                return True
+    return False
 
 
 def _check_execution(trace: Trace, n: int, step: Step, expected: list[tuple[str, str]]) -> None:
@@ -152,8 +198,10 @@ def _check_execution(trace: Trace, n: int, step: Step, expected: list[tuple[str,
                 trace.faults.add("environment", f"{where}, {name}", item.root, root)
                 return
         return
-    # The same steps in another order: something came inside the act. Steps lost or done again: the resume's doing.
-    origin: Origin = "boundary" if sorted(found) == sorted(due) else "lineage"
+    # The same steps in another order: something came inside the act. An event more or less: it came in another act.
+    # Steps of the act itself lost or done again: the resume's doing.
+    own, own_due = (tuple(name for name in names if not name.startswith("contract:")) for names in (found, due))
+    origin: Origin = "boundary" if own == own_due else "lineage"
     trace.faults.add(origin, f"{where}.steps", ", ".join(found), ", ".join(due))
 
 
