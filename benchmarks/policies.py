@@ -11,7 +11,7 @@ from sealkit.verify.conformance.trial import trial_episode, trial_slots
 from sealkit.wire.episode import Trusted
 from sealkit.world.loader import Policy, load_policies, load_world
 
-FOLDERS = ("terminal", "event_log", "milestones", "causal", "witness")
+FOLDERS = ("terminal", "event_log", "milestones", "telemetry", "causal", "witness")
 WORLDS = ("house", "underwriting")
 
 

@@ -38,7 +38,7 @@ def world(name: str) -> LoadedWorld:
 @lru_cache
 def policies() -> dict[str, Policy]:
     """Every policy by name."""
-    folders = ("terminal", "event_log", "milestones", "causal", "witness")
+    folders = ("terminal", "event_log", "milestones", "telemetry", "causal", "witness")
     return {name: each for folder in folders for name, each in load_policies(ROOT / "verifiers" / folder).items()}
 
 

@@ -19,7 +19,7 @@ from tests.lying_world import LIES, honest, lie
 from tests.reseal import read, reseal
 from tests.verifiers.loading import ROOT, witness
 
-FOLDERS = ("terminal", "event_log", "milestones", "causal", "witness")
+FOLDERS = ("terminal", "event_log", "milestones", "telemetry", "causal", "witness")
 FIELDS = ("contract_digest", "before_root", "after_root", "projection", "boundary", "restore_generation", "previous",
           "judge_evidence", "act_ledger")  # fmt: skip
 
@@ -56,7 +56,8 @@ def test_every_policy_keeps_every_clause(folder: str) -> None:
 
 def test_the_names_of_the_policies() -> None:
     assert [name for folder in FOLDERS for name in policies(folder)] == [
-        "terminal", "event_log", "milestones", "causal", "causal_declared", "witness",
+        "terminal", "event_log", "milestones", "canonical_action", "state_transition", "causal", "causal_declared",
+        "witness",
         *(f"witness_without_{field}" for field in FIELDS),
     ]  # fmt: skip
     assert load_policies(ROOT / "verifiers" / "replay") == {}
@@ -131,6 +132,19 @@ def test_no_policy_raises_on_any_lie() -> None:
         trusted, line = told.tell()
         for name in WEAKER:
             assert isinstance(policy(name).check(trusted, line), (Accepted, Rejected, Abstained))
+
+
+def test_each_projection_sees_its_half() -> None:
+    for of, actions, transitions in (
+        ("effect_applied_again_later", "environment", "accepted"),
+        ("residue_after_a_restore", "accepted", "lineage"),
+        ("act_chain_broken", "evidence", "accepted"),
+        ("start_with_the_residue_of_another_episode", "accepted", "lineage"),
+        ("judge_given_an_earlier_state", "accepted", "judgment"),
+        ("receipts_in_another_order", "accepted", "lineage"),
+        ("sender_relabelled", "accepted", "accepted"),
+    ):
+        assert (verdict("canonical_action", of), verdict("state_transition", of)) == (actions, transitions), of
 
 
 # --- the witness without a field -------------------------------------------------------------------
