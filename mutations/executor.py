@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
-from sealkit.wire.canon import digest_json, encode_value
+from sealkit.wire.canon import encode_value
 from sealkit.wire.contract import spell
 from sealkit.wire.declared import AfterAct, Scenario
 from sealkit.wire.digest import digest_bytes
@@ -98,6 +98,11 @@ def _edited(document: Document, ops: Iterable[Op]) -> Document:
     return _copied(cast(Document, apply(cast(Json, document), ops)))
 
 
+def _digest(value: object) -> str:
+    """The digest of a value. It is not checked against the profile: the whole line is, once, at the end."""
+    return digest_bytes(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
+
+
 def _replaced(ops: Iterable[Op]) -> tuple[str, ...]:
     return tuple(op.path for op in ops if isinstance(op, Replace))
 
@@ -164,7 +169,7 @@ def _walk(run: Run, honest: tuple[State, ...] | None) -> None:
         run.states.append(run.state)
         _refresh(run, n, act, honest)
         if EXECUTION in act["memory"] and run.free(f"/acts/{n}/memory"):
-            key = digest_json({"act": n, "args": act["action"]["args"], "name": act["action"]["name"]})
+            key = _digest({"act": n, "args": act["action"]["args"], "name": act["action"]["name"]})
             act["memory"][EXECUTION] = {"key": key, "steps": steps}
 
 
@@ -261,7 +266,7 @@ def relink(document: Document, parent: Parent, fixed: tuple[str, ...]) -> None:
         if not any(pointer == place or pointer.startswith(place + "/") for place in fixed):
             node[name] = value
 
-    start = digest_json({
+    start = _digest({
         "genesis": document["genesis"], "pin": document["pin"], "scenario": document["scenario"],
         "slot": document["slot"], "type": "sealkit/start/v1",
     })  # fmt: skip
@@ -269,9 +274,9 @@ def relink(document: Document, parent: Parent, fixed: tuple[str, ...]) -> None:
     for n, act in enumerate(document["acts"]):
         put(act, "prev", f"/acts/{n}/prev", prev)
         head = {name: act[name] for name in ("action", "delta", "n", "prev")}
-        put(act, "head", f"/acts/{n}/head", digest_json({**head, "type": "sealkit/head/v1"}))
+        put(act, "head", f"/acts/{n}/head", _digest({**head, "type": "sealkit/head/v1"}))
         heads[act["n"]] = act["head"]
-        prev = digest_json(act)
+        prev = _digest(act)
     previous: str | None = None
     for i, receipt in enumerate(document["receipts"]):
         put(receipt, "episode", f"/receipts/{i}/episode", start)
@@ -282,7 +287,7 @@ def relink(document: Document, parent: Parent, fixed: tuple[str, ...]) -> None:
         if words is not None:
             put(receipt["projection"], "digest", f"/receipts/{i}/projection/digest", digest_bytes(words.encode()))
         put(receipt, "previous", f"/receipts/{i}/previous", previous)
-        previous = digest_json(receipt)
+        previous = _digest(receipt)
     _close(document, put, prev)
 
 
@@ -314,6 +319,6 @@ def _close(document: Document, put: Any, trace: str) -> None:
     for name, value in counts.items():
         put(closing["counts"], name, f"/closing/counts/{name}", value)
     judged = {"root": closing["root"], "scenario": document["scenario"], "trace": trace, "type": "sealkit/judged/v1"}
-    put(closing, "judged", "/closing/judged", digest_json(judged))
+    put(closing, "judged", "/closing/judged", _digest(judged))
     closing.pop("record")
-    closing["record"] = digest_json(cast(Json, document))
+    closing["record"] = _digest(document)
