@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from sealkit.wire.episode import Trusted
 from sealkit.world.draws import Draws
@@ -21,7 +22,7 @@ from .executor import Edits, carry_out, written
 from .parent import Document, InapplicableError, Parent, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Fork:
     """A parent with exactly one mutation. `family` and `variant` are the label, which no detector sees."""
 
@@ -31,13 +32,27 @@ class Fork:
     trusted: Trusted
     line: bytes
     edits: Edits
-    changed: tuple[str, ...]  # pointers of leaves that differ, are new, or are gone
-    unchanged: dict[str, str]  # pointer → digest of each leaf that is as it was
 
     @property
     def label(self) -> Variant:
         """What is declared of it beforehand."""
         return next(item for item in FAMILIES[self.family].variants if item.name == self.variant)
+
+    @cached_property
+    def _same(self) -> frozenset[str]:
+        before, after = self.parent.leaves, dict(leaves(json.loads(self.line)))
+        return frozenset(at for at, value in after.items() if at in before and _alike(before[at], value))
+
+    @cached_property
+    def changed(self) -> tuple[str, ...]:
+        """Pointers of the leaves that differ, are new, or are gone."""
+        after = dict(leaves(json.loads(self.line)))
+        return tuple(sorted((self.parent.leaves.keys() | after.keys()) - self._same))
+
+    @cached_property
+    def unchanged(self) -> dict[str, str]:
+        """The digest of each leaf that is as it was, by its pointer."""
+        return {at: digest for at, digest in self.parent.leaf_digests.items() if at in self._same}
 
     def note(self) -> Document:
         """What was done, for the audit: plain JSON."""
@@ -60,13 +75,9 @@ def make_fork(parent: Parent, family: str, variant: str) -> Fork:
     made = FAMILIES[family].make(parent, variant, Draws("mutation", family, variant, parent.digest))
     edits, trusted = made if isinstance(made, tuple) else (made, parent.trusted)
     line = carry_out(parent, edits)
-    before, after = parent.leaves, dict(leaves(json.loads(line)))
-    same = {at for at, value in after.items() if at in before and _alike(before[at], value)}
-    changed = sorted((before.keys() | after.keys()) - same)
-    if not changed:
+    if line == parent.line:
         raise InapplicableError("nothing in the record differs")
-    unchanged = {at: digest for at, digest in parent.leaf_digests.items() if at in same}
-    return Fork(parent, family, variant, trusted, line, edits, tuple(changed), unchanged)
+    return Fork(parent, family, variant, trusted, line, edits)
 
 
 def forks_of(parent: Parent) -> Iterator[Fork | tuple[str, str, str]]:

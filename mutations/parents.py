@@ -8,18 +8,19 @@ bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import cast
 
 from sealkit.wire.canon import decode_record, digest_json
+from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Act, Action, Episode, Move, Trusted
 from sealkit.wire.records import Json, Patch
 from sealkit.wire.trace import root_digest
-from sealkit.world.sdk import Session, Told
+from sealkit.world.loader import LoadedWorld, scenario_draws
+from sealkit.world.sdk import Session, Told, View
 from sealkit.world.witness import Recorder
 
 from .parent import EXECUTION, Parent
-
-__all__ = ["ODD", "instrumented", "moves_of", "odd"]
 
 
 class Instrumented(Recorder):
@@ -127,3 +128,27 @@ def odd(name: str, parent: Parent, session: Callable[[], Session], read: Action,
 def _bare(move: Move) -> Move:
     memory = {name: value for name, value in move.memory.items() if name != EXECUTION}
     return Move(action=move.action, calls=move.calls, memory=memory)
+
+
+# --- played ----------------------------------------------------------------------------------------
+
+
+def played(world: LoadedWorld, agent: str, trusted: Trusted) -> Parent:
+    """The episode of a world's scripted agent, by the honest recorder that keeps the executor's steps.
+
+    It is faithful by construction. No policy had a say in which episodes become parents.
+    """
+    scenario = decode_record(trusted.scenario, Scenario, where="the trusted scenario")
+    scripted = world.agents[agent]
+    actor = scripted.make(scenario_draws(scenario).split("agent", agent))
+    recorder = Instrumented(world.session(scenario), trusted)
+    act, ended = recorder.begin(), "budget"
+    while act.n < scenario.max_acts:
+        left = scenario.max_acts - act.n
+        truth = deepcopy(recorder.state) if scripted.reads_truth else None
+        view = View(briefing=scenario.briefing, last=act.segments, acts_left=left, truth=truth)
+        act = recorder.act(Move(action=actor.act(view), calls=(), memory={}))
+        if act.action.name in scenario.finals:
+            ended = "final"
+            break
+    return Parent(trusted=trusted, line=recorder.close(ended, why=""))
