@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sealkit.world.draws import Draws
 from sealkit.world.loader import Policy, load_package, load_policies
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,6 +70,7 @@ def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
         "detected": {row.mutation: int(row.answer == "rejected") for row in rows},
         "located": {row.mutation: int(row.exact) for row in rows},
         "abstained": {row.mutation: int(row.answer == "abstained") for row in rows},
+        "drawn_detected": _drawn(parent.digest, rows),
         "errored": sum(row.answer == "errored" for row in (faithful, *rows)),
         "false_rejection": int(faithful.answer == "rejected"),
         "faithful_abstention": int(faithful.answer == "abstained"),
@@ -81,6 +83,17 @@ def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
     ]
     wanted = {key: value for key, value in measures.items() if key in asked["measures"]}
     return _record(transcript, wanted, "final", "")
+
+
+def _drawn(parent: str, rows: list[Any]) -> int | None:
+    """Whether the one fork that is drawn for this parent was detected: pairs of it are independent, as McNemar asks.
+
+    It is drawn from the mutations that were shown, keyed by the parent, so it is the same fork for every policy.
+    """
+    if not rows:
+        return None
+    row = Draws("study A", "one fork a parent", parent).choice(sorted(rows, key=lambda row: str(row.mutation)))
+    return int(row.answer == "rejected")
 
 
 def _policy(name: str) -> Policy:

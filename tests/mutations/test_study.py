@@ -67,7 +67,16 @@ def test_a_detector_that_raises_is_errored_and_not_right() -> None:
 
 # --- the program -----------------------------------------------------------------------------------
 
-ASKED = {"detected", "located", "abstained", "errored", "false_rejection", "faithful_abstention", "view_bytes"}
+ASKED = {
+    "drawn_detected",
+    "detected",
+    "located",
+    "abstained",
+    "errored",
+    "false_rejection",
+    "faithful_abstention",
+    "view_bytes",
+}
 
 
 def ask(policy: str, number: int, isolated: Path) -> dict[str, Any]:
@@ -104,6 +113,7 @@ def test_the_program_answers_a_slot_as_the_plan_would_ask(tmp_path: Path) -> Non
     assert witness["measures"].keys() == ASKED
     assert witness["measures"]["detected"].keys() == known["isolated"].keys() == terminal["measures"]["detected"].keys()
     assert sum(witness["measures"]["detected"].values()) > sum(terminal["measures"]["detected"].values()) > 0
+    assert witness["measures"]["drawn_detected"] in witness["measures"]["detected"].values()
     assert witness["measures"]["false_rejection"] == terminal["measures"]["false_rejection"] == 0
     assert harness._policy("witness_without_previous") != harness._policy("witness")
     assert any(row == {"mutation": "F11.truth", "answer": "accepted", "origin": "", "view_bytes": row["view_bytes"]}
