@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.records import Replace
@@ -213,3 +215,30 @@ def test_every_family_stands_in_the_specification_with_its_rows_and_their_source
         assert f"| {family.id} |" in text, family.id
         for row in family.rows:
             assert re.search(rf"^\| {row} \| https://", text, re.MULTILINE), row
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_whatever_second_leaf_changes_the_audit_finds_it(data: st.DataObject) -> None:
+    """Any fork, any leaf but the record digest, with a note that tells of it and a record digest that fits."""
+    fork = data.draw(st.sampled_from(forks()))
+    document = json.loads(fork.line)
+    leaves = [at for at, _ in part("parent").leaves(document) if at != "/closing/record"]
+    *way, last = data.draw(st.sampled_from(leaves)).split("/")[1:]
+    node = document
+    for key in way:
+        node = node[_key(node, key)]
+    last = _key(node, last)
+    node[last] = data.draw(st.sampled_from(["x", 7, None, False, {}]).filter(lambda value: value != node[last]))
+    line = seal_record(document)
+    old, new = fork.parent.leaves, dict(part("parent").leaves(json.loads(line)))
+    differ = {at for at in old.keys() | new.keys()
+              if at not in old or at not in new or (type(old[at]), old[at]) != (type(new[at]), new[at])}  # fmt: skip
+    note = {**fork.note(), "changed": sorted(differ)}
+    note["unchanged"] = {at: digest for at, digest in fork.parent.leaf_digests.items() if at not in differ}
+    assert audited(fork, line=line, note=note)
+
+
+def _key(node: Any, token: str) -> Any:
+    token = token.replace("~1", "/").replace("~0", "~")
+    return int(token) if isinstance(node, list) else token
