@@ -4,8 +4,9 @@
     shown = forks_shown(parent, audited)              # forks that the audit let through, before any detector runs
     rows = [ruled(policy, fork, clock_us=clock) for fork in shown]
 
-Parents are numbered within their world: seed by seed, each with every family and every agent. Paths, policies and the
-clock come in from outside; nothing here reads a verifier.
+Parents are numbered within their world: seed by seed, each with every family and every agent. Every fourth one is
+played in a way that is faithful and looks odd. Paths, policies and the clock come in from outside; nothing here reads
+a verifier.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ from pathlib import Path
 
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.episode import Trusted
+from sealkit.wire.episode import Action, Trusted
 from sealkit.wire.verdict import Errored, Rejected, Verdict
 from sealkit.world.loader import Policy, load_world, make_scenario
 
 from .catalogue import FAMILIES
 from .fork import Fork, forks_of
 from .parent import Parent
-from .parents import played
+from .parents import ODD, odd, played
 
 Audit = Callable[..., tuple[str, ...]]
 PIN = digest_bytes(b"study A: parents are played for it, under no seal of their own")
 JUDGE = digest_bytes(b"study A: no judge")
+READS = {"house": Action(name="look", args={}), "underwriting": Action(name="policy.read", args={})}  # harmless
 MUTATIONS = tuple(f"{family.id}.{variant.name}" for family in FAMILIES.values() for variant in family.variants)
 
 
@@ -51,7 +53,18 @@ def parent_of(root: Path, name: str, number: int) -> Parent:
     seed = number // len(cells)
     scenario = encode_record(make_scenario(world, family, seed, world.trial_params))
     slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
-    return played(world, agent, Trusted(pin=PIN, judge=JUDGE, slot=slot, scenario=scenario))
+    parent = played(world, agent, Trusted(pin=PIN, judge=JUDGE, slot=slot, scenario=scenario))
+    kind = kind_of(number)
+    if kind == "plain":
+        return parent
+    most = parent.scenario.max_acts
+    look = odd(kind, parent, lambda: world.session(parent.scenario), READS[name], most=most)
+    return look or parent  # with more readings the turn budget may not suffice
+
+
+def kind_of(number: int) -> str:
+    """`plain`, or the odd way in which every fourth parent is played."""
+    return "plain" if number % 4 != 3 else tuple(ODD)[number // 4 % len(ODD)]
 
 
 def audited(parent: Parent, audit: Audit) -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,15 @@ def test_parents_are_numbered_seed_by_seed() -> None:
     parent = STUDY.parent_of(ROOT, "underwriting", 9)
     assert parent.line == STUDY.parent_of(ROOT, "underwriting", 9).line
     assert all(isinstance(policy.check(parent.trusted, parent.line), Accepted) for policy in policies().values())
+
+
+def test_every_fourth_parent_looks_odd_and_nobody_rejects_it() -> None:
+    kinds = [STUDY.kind_of(number) for number in range(24)]
+    assert Counter(kinds) == {"plain": 18, **dict.fromkeys(part("parents").ODD, 1)}
+    for name, number in (("house", 3), ("house", 7), ("underwriting", 11), ("underwriting", 15), ("house", 23)):
+        parent = STUDY.parent_of(ROOT, name, number)
+        for policy in policies().values():
+            assert not isinstance(policy.check(parent.trusted, parent.line), Rejected), (name, number)
 
 
 def test_only_forks_that_the_audit_let_through_are_shown() -> None:
