@@ -29,6 +29,7 @@ from .parents import ODD, odd, played
 Audit = Callable[..., tuple[str, ...]]
 PIN = digest_bytes(b"study A: parents are played for it, under no seal of their own")
 JUDGE = digest_bytes(b"study A: no judge")
+FIRST_SEED = 100  # engine and policies were built on lower seeds: no parent of the study was looked at before
 READS = {"house": Action(name="look", args={}), "underwriting": Action(name="policy.read", args={})}  # harmless
 MUTATIONS = tuple(f"{family.id}.{variant.name}" for family in FAMILIES.values() for variant in family.variants)
 
@@ -50,7 +51,7 @@ def parent_of(root: Path, name: str, number: int) -> Parent:
     world = load_world(root, name)
     cells = [(family, agent) for family in world.families for agent in world.agents]
     family, agent = cells[number % len(cells)]
-    seed = number // len(cells)
+    seed = FIRST_SEED + number // len(cells)
     scenario = encode_record(make_scenario(world, family, seed, world.trial_params))
     slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
     parent = played(world, agent, Trusted(pin=PIN, judge=JUDGE, slot=slot, scenario=scenario))

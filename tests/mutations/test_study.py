@@ -23,8 +23,8 @@ def said(policy: str, of: Any) -> Any:
 
 def test_parents_are_numbered_seed_by_seed() -> None:
     slots = [STUDY.parent_of(ROOT, "underwriting", number).trusted.slot for number in (0, 1, 17, 18)]
-    assert slots[0] == {"arm": "interrupt_safe", "family": "static-control", "seed": 0}
-    assert (slots[1]["arm"], slots[2]["seed"], slots[3]["seed"]) == ("stale_context", 0, 1)
+    assert slots[0] == {"arm": "interrupt_safe", "family": "static-control", "seed": 100}
+    assert (slots[1]["arm"], slots[2]["seed"], slots[3]["seed"]) == ("stale_context", 100, 101)
     parent = STUDY.parent_of(ROOT, "underwriting", 9)
     assert parent.line == STUDY.parent_of(ROOT, "underwriting", 9).line
     assert all(isinstance(policy.check(parent.trusted, parent.line), Accepted) for policy in policies().values())
