@@ -9,7 +9,10 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CONTENT = ("worlds/**/*", "verifiers/**/*", "plans/*.yaml", "docs/example/ab-prompts/**/*", "requirements.lock")
+CONTENT = (
+    "worlds/**/*", "verifiers/**/*", "mutations/**/*", "plans/*.yaml", "docs/example/ab-prompts/**/*",
+    "requirements.lock",
+)  # fmt: skip
 
 
 class ReferenceStudy(BuildHookInterface):  # type: ignore[type-arg]

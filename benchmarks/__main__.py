@@ -11,7 +11,7 @@ import sys
 from benchmarks.row import Row, table
 from benchmarks.sizes import FULL, Sizes
 
-FIGURES = ("verify", "version", "seal", "act", "append", "memory", "chain", "inference", "calls", "cluster")
+FIGURES = ("verify", "version", "seal", "act", "append", "memory", "chain", "inference", "calls", "policies", "cluster")
 
 
 def measure(name: str, sizes: Sizes) -> tuple[Row, ...]:

@@ -35,6 +35,7 @@ from sealkit.world.draws import Draws
 from sealkit.world.sdk import Judge, Outline, Reader, Scripted, Session, State, Told
 
 Check = Callable[..., Verdict]  # check(trusted, episode), and for `replay` also rerun=
+View = Callable[[bytes], bytes]  # what a policy sees of an episode
 _MOST_TEXT = 64 * 1024
 ActFunction = Callable[[State, Action], tuple[State, Sequence[Told]]]
 Where: TypeAlias = Callable[..., str]  # where the plan has a key, such as `plan.where`: file, line, column and path
@@ -67,6 +68,14 @@ class LoadedWorld(msgspec.Struct, frozen=True):
     def folder(self) -> Path:
         """The folder that the world was loaded from."""
         return Path(str(self.module.__file__)).parent
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """One way to judge evidence: `rule(trusted, view(episode))` and `check(trusted, episode)` are one verdict."""
+
+    check: Check
+    view: View
+    rule: Check
 
 
 def load_world(root: Path, name: str) -> LoadedWorld:
@@ -132,6 +141,15 @@ def load_verifier(folder: Path) -> Check:
     if not callable(check):
         raise HarnessError("the module has no function check", where=f"verifiers/{folder.name}/check.py")
     return cast(Check, check)
+
+
+def load_policies(folder: Path) -> Mapping[str, Policy]:
+    """The evidence policies of the verifier in `folder`, by name: what `policies.py` declares, none without one."""
+    if not (folder / "policies.py").is_file():
+        return {}
+    package = load_package(folder, f"sealkit_study.policies.{folder.name}", remedy="see the plan's `verifiers`")
+    declared = cast(Mapping[str, tuple[Check, View, Check]], _declared(_submodule(package, "policies"), "POLICIES"))
+    return {name: Policy(check=check, view=view, rule=rule) for name, (check, view, rule) in declared.items()}
 
 
 def asks_for_rerun(check: Check) -> bool:

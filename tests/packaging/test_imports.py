@@ -89,6 +89,22 @@ def test_a_verifier_imports_only_wire(path: Path) -> None:
     assert not strays(path.read_text(), ("sealkit.wire",), levels=depth)
 
 
+MUTATIONS = sources("mutations/*.py")
+AUDIT = sources("mutations/isolation/*.py")
+
+
+@pytest.mark.parametrize("path", MUTATIONS, ids=label)
+def test_mutations_import_only_the_sdk_and_wire(path: Path) -> None:
+    assert not strays(path.read_text(), ("sealkit.world", "sealkit.wire"))
+    assert not [node for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.ImportFrom) and "isolation" in (node.module or "")]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", AUDIT, ids=label)
+def test_the_audit_of_isolation_shares_no_code_with_what_makes_forks(path: Path) -> None:
+    assert not strays(path.read_text(), ())
+
+
 def third_party() -> dict[str, set[str]]:
     """Top-level third-party name → the files below sealkit/ that import it."""
     found: dict[str, set[str]] = {}

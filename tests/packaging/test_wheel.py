@@ -52,7 +52,12 @@ def test_its_own_source_is_that_of_the_checkout(wheel: zipfile.ZipFile) -> None:
 def test_the_reference_study_is_that_of_the_checkout(wheel: zipfile.ZipFile) -> None:
     reference = content(wheel, "sealkit/reference/")
     assert reference == files(
-        "worlds/**/*", "verifiers/**/*", "plans/*.yaml", "docs/example/ab-prompts/**/*", "requirements.lock"
+        "worlds/**/*",
+        "verifiers/**/*",
+        "mutations/**/*",
+        "plans/*.yaml",
+        "docs/example/ab-prompts/**/*",
+        "requirements.lock",
     )
     assert {"requirements.lock", "plans/dry-run.yaml", "worlds/house/SPEC.md"} <= set(reference)
 

@@ -14,7 +14,7 @@ import pytest
 from tests.lying_world import honest, lie
 from tests.verifiers.loading import ROOT
 
-NAMES = ("witness", "replay")
+NAMES = ("witness", "replay", "terminal", "event_log", "milestones", "causal", "telemetry")
 
 RUN = """
 import importlib.util, json, sys

@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from sealkit.verify.conformance.finding import Broken, Finding, examine_all, spell_verdict
+from sealkit.verify.conformance.of_policies import policy_clauses
 from sealkit.verify.conformance.trial import trial_episode, trial_records, trial_slots
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Move, Trusted
 from sealkit.wire.verdict import Abstained, Accepted, Errored, Rejected
-from sealkit.world.loader import Check, LoadedWorld, asks_for_rerun, load_verifier, load_world
+from sealkit.world.loader import Check, LoadedWorld, asks_for_rerun, load_policies, load_verifier, load_world
 from sealkit.world.witness import open_scenario, rerun
 
 IMPORTS = ("sealkit.wire", "msgspec", "orjson")
@@ -60,6 +61,9 @@ def _clauses(root: Path, name: str) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "answers the same twice", lambda: _same(check, corpus)
     yield "answers ruined bytes with a rejection", lambda: _ruined(check, corpus)
     yield "binds an episode to its slot, pin and scenario", lambda: _bound(check, corpus)
+    policies = load_policies(folder)
+    if policies:
+        yield from policy_clauses(folder, policies, corpus)
 
 
 def _abstains(check: Check, corpus: list[tuple[Trusted, bytes]]) -> bool:

@@ -1,0 +1,117 @@
+"""Study A's program: one slot in, one record out (docs/your-own-harness.md). The arm is a policy, the seed a parent.
+
+    python harness/study_a.py --isolate house 77 underwriting 76 > harness/isolated.json    before the seal, no detector
+    python harness/study_a.py < assignment                                                   one slot
+
+`isolated.json` has, for every parent, which forks passed the audit of isolation, by digest. It is sealed with the
+study; a slot shows its detector those forks and no other. What was left out, and why, stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sealkit.world.draws import Draws
+from sealkit.world.loader import Policy, load_package, load_policies
+
+ROOT = Path(__file__).resolve().parents[1]
+ISOLATED = Path(__file__).with_name("isolated.json")
+FOLDER_OF = {
+    "terminal": "terminal", "event_log": "event_log", "milestones": "milestones", "canonical_action": "telemetry",
+    "state_transition": "telemetry", "causal": "causal", "causal_declared": "causal",
+}  # fmt: skip
+
+
+def main(arguments: list[str]) -> None:
+    """Audit, or answer one slot."""
+    mutations = load_package(ROOT / "mutations", "study_a_mutations")
+    study: Any = import_module(f"{mutations.__name__}.study")
+    if arguments[:1] == ["--isolate"]:
+        audit = import_module(f"{mutations.__name__}.isolation.audit").audit
+        pairs = list(zip(arguments[1::2], map(int, arguments[2::2]), strict=True))
+        print(json.dumps(_isolate(study, audit, pairs), indent=0, sort_keys=True))
+    else:
+        print(json.dumps(_answer(study, json.loads(sys.stdin.buffer.read()))))
+
+
+def _isolate(study: Any, audit: Any, worlds: list[tuple[str, int]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, parents in worlds:
+        for number in range(parents):
+            parent = study.parent_of(ROOT, name, number)
+            rows = list(study.audited(parent, audit))
+            found[f"{name}/{number}"] = {
+                "parent": parent.digest,
+                "isolated": {mutation: digest for mutation, digest, why in rows if digest and not why},
+                "left_out": {mutation: why for mutation, digest, why in rows if digest and why},
+                "no_place": {mutation: why for mutation, digest, why in rows if not digest},
+            }
+    return found
+
+
+def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name, number = str(asked["slot"]["family"]), int(asked["slot"]["seed"])
+    policy = _policy(str(asked["options"]["policy"]))
+    known = json.loads(ISOLATED.read_bytes())[f"{name}/{number}"]
+    parent = study.parent_of(ROOT, name, number)
+    if parent.digest != known["parent"]:
+        return _failed(f"parent {name}/{number} is not the one that was audited")
+    shown = study.forks_shown(parent, known["isolated"])
+    if len(shown) != len(known["isolated"]):
+        return _failed(f"{len(shown)} forks of {name}/{number}, {len(known['isolated'])} were audited")
+    policy.check(parent.trusted, parent.line)  # a scenario is parsed once; its time belongs to no fork
+    faithful, *rows = [study.ruled(policy, item, clock_us=_clock) for item in (parent, *shown)]
+    measures = {
+        "detected": {row.mutation: int(row.answer == "rejected") for row in rows},
+        "located": {row.mutation: int(row.exact) for row in rows},
+        "abstained": {row.mutation: int(row.answer == "abstained") for row in rows},
+        "drawn_detected": _drawn(parent.digest, rows),
+        "errored": sum(row.answer == "errored" for row in (faithful, *rows)),
+        "false_rejection": int(faithful.answer == "rejected"),
+        "faithful_abstention": int(faithful.answer == "abstained"),
+        "view_bytes": faithful.view_bytes,
+        "check_us": sum(row.check_us for row in (faithful, *rows)) // (len(rows) + 1),
+    }
+    transcript = [
+        {"mutation": row.mutation or "none", "answer": row.answer, "origin": row.origin, "view_bytes": row.view_bytes}
+        for row in (faithful, *rows)
+    ]
+    wanted = {key: value for key, value in measures.items() if key in asked["measures"]}
+    return _record(transcript, wanted, "final", "")
+
+
+def _drawn(parent: str, rows: list[Any]) -> int | None:
+    """Whether the one fork that is drawn for this parent was detected: pairs of it are independent, as McNemar asks.
+
+    It is drawn from the mutations that were shown, keyed by the parent, so it is the same fork for every policy.
+    """
+    if not rows:
+        return None
+    row = Draws("study A", "one fork a parent", parent).choice(sorted(rows, key=lambda row: str(row.mutation)))
+    return int(row.answer == "rejected")
+
+
+def _policy(name: str) -> Policy:
+    return load_policies(ROOT / "verifiers" / FOLDER_OF.get(name, "witness"))[name]
+
+
+def _clock() -> int:
+    return time.perf_counter_ns() // 1000
+
+
+def _failed(why: str) -> dict[str, Any]:
+    return _record([], {}, "harness_error", why)
+
+
+def _record(transcript: list[Any], measures: dict[str, Any], ended: str, why: str) -> dict[str, Any]:
+    usage = {"calls": 0, "input_tokens": None, "output_tokens": None}
+    return {"transcript": transcript, "measures": measures, "usage": usage, "models": {}, "ended": ended, "why": why}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

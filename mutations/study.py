@@ -1,0 +1,106 @@
+"""Study A, one parent at a time: its forks, which of them are isolated, what a policy says of each.
+
+    parent = parent_of(root, "underwriting", 7)
+    shown = forks_shown(parent, audited)              # forks that the audit let through, before any detector runs
+    rows = [ruled(policy, fork, clock_us=clock) for fork in shown]
+
+Parents are numbered within their world: seed by seed, each with every family and every agent. Every fourth one is
+played in a way that is faithful and looks odd. Paths, policies and the clock come in from outside; nothing here reads
+a verifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sealkit.wire.canon import encode_record
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.episode import Action, Trusted
+from sealkit.wire.verdict import Errored, Rejected, Verdict
+from sealkit.world.loader import Policy, load_world, make_scenario
+
+from .catalogue import FAMILIES
+from .fork import Fork, forks_of
+from .parent import Parent
+from .parents import ODD, odd, played
+
+Audit = Callable[..., tuple[str, ...]]
+PIN = digest_bytes(b"study A: parents are played for it, under no seal of their own")
+JUDGE = digest_bytes(b"study A: no judge")
+FIRST_SEED = 100  # engine and policies were built on lower seeds: no parent of the study was looked at before
+READS = {"house": Action(name="look", args={}), "underwriting": Action(name="policy.read", args={})}  # harmless
+MUTATIONS = tuple(f"{family.id}.{variant.name}" for family in FAMILIES.values() for variant in family.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What a policy said of one fork, or of the parent itself (`mutation` is then empty)."""
+
+    mutation: str
+    answer: str  # rejected, accepted, abstained, errored
+    origin: str
+    exact: bool
+    view_bytes: int
+    check_us: int
+
+
+def parent_of(root: Path, name: str, number: int) -> Parent:
+    """The parent with this number in the world `name`."""
+    world = load_world(root, name)
+    cells = [(family, agent) for family in world.families for agent in world.agents]
+    family, agent = cells[number % len(cells)]
+    seed = FIRST_SEED + number // len(cells)
+    scenario = encode_record(make_scenario(world, family, seed, world.trial_params))
+    slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
+    parent = played(world, agent, Trusted(pin=PIN, judge=JUDGE, slot=slot, scenario=scenario))
+    kind = kind_of(number)
+    if kind == "plain":
+        return parent
+    most = parent.scenario.max_acts
+    look = odd(kind, parent, lambda: world.session(parent.scenario), READS[name], most=most)
+    return look or parent  # with more readings the turn budget may not suffice
+
+
+def kind_of(number: int) -> str:
+    """`plain`, or the odd way in which every fourth parent is played."""
+    return "plain" if number % 4 != 3 else tuple(ODD)[number // 4 % len(ODD)]
+
+
+def audited(parent: Parent, audit: Audit) -> Iterator[tuple[str, str, str]]:
+    """For each mutation: its name, the digest of the fork, and why it is left out; no digest where there is no fork."""
+    for fork in forks_of(parent):
+        if not isinstance(fork, Fork):
+            family, variant, why = fork
+            yield f"{family}.{variant}", "", why
+            continue
+        faults = audit(parent.line, parent.trusted.scenario, fork.line, fork.trusted.scenario, fork.note())
+        yield f"{fork.family}.{fork.variant}", digest_bytes(fork.line), "; ".join(faults)
+
+
+def forks_shown(parent: Parent, isolated: Mapping[str, str]) -> tuple[Fork, ...]:
+    """The forks whose digest is that of an isolated one, by mutation; no other is shown to a detector."""
+    made = [fork for fork in forks_of(parent) if isinstance(fork, Fork)]
+    return tuple(fork for fork in made if isolated.get(f"{fork.family}.{fork.variant}") == digest_bytes(fork.line))
+
+
+def ruled(policy: Policy, of: Fork | Parent, *, clock_us: Callable[[], int]) -> Ruled:
+    """What the policy says, and how long it took by `clock_us`. An exception is its own failure and no verdict."""
+    began = clock_us()
+    verdict: Verdict
+    try:
+        verdict = policy.check(of.trusted, of.line)
+    except Exception as error:  # a detector may raise anything; that has a denominator of its own
+        verdict = Errored(message=f"{type(error).__name__}: {error}")
+    spent = clock_us() - began
+    origin = verdict.origin if isinstance(verdict, Rejected) else ""
+    fork = of if isinstance(of, Fork) else None
+    return Ruled(
+        mutation=f"{fork.family}.{fork.variant}" if fork else "",
+        answer=type(verdict).__name__.lower(),
+        origin=origin,
+        exact=fork is not None and origin == fork.label.origin,
+        view_bytes=len(policy.view(of.line)),
+        check_us=spent,
+    )

@@ -1,0 +1,1 @@
+"""The evidence policy `causal`. See SPEC.md."""

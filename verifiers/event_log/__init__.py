@@ -1,0 +1,1 @@
+"""The evidence policy `event_log`. See SPEC.md."""

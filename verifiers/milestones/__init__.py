@@ -1,0 +1,1 @@
+"""The evidence policy `milestones`. See SPEC.md."""

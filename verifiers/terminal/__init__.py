@@ -1,0 +1,1 @@
+"""The evidence policy `terminal`. See SPEC.md."""
