@@ -20,8 +20,9 @@ from sealkit.publish.trials import Stage, Trial, trials
 from sealkit.seal.sealed import study_of
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
-from sealkit.world.loader import load_judge, load_verifier, load_world, make_scenario
+from sealkit.world.loader import load_world, make_scenario
 from sealkit.world.readers import open_readers
+from sealkit.world.ruling import check_verifiers, open_judge
 from sealkit.world.sdk import Judge
 
 Ends: TypeAlias = Mapping[Stage, Sequence[AtEnd]]
@@ -60,8 +61,7 @@ def _check_study(study: Path, plan: Plan) -> Judge | None:
     The judge, if there is one.
     """
     spec = plan.spec
-    for name in spec.verifiers:
-        load_verifier(study / "verifiers" / name)
+    check_verifiers(study, plan)
     if not isinstance(spec.world, ReferenceWorld):
         for place, path in enumerate(spec.world.trees):
             if not (study / path).exists():
@@ -77,17 +77,8 @@ def _check_study(study: Path, plan: Plan) -> Judge | None:
             raise UsageError(
                 f"the world has no scripted agent {agent!r}; it has {known}", where=plan.where("factors", "arm", name)
             )
-    if spec.judge is not None:
-        open_readers(study, plan)
-        judge, given = load_judge(study, spec.judge)
-        missing = [measure for measure in describe(plan).measures if measure not in given]
-        if missing:
-            raise UsageError(
-                f"the judge gives no {', '.join(missing)}; it gives {', '.join(given)}", where=plan.where("metrics"),
-                remedy="name the judge's measure with `measure:`",
-            )  # fmt: skip
-        return judge
-    return None
+    open_readers(study, plan)
+    return open_judge(study, plan)
 
 
 def _print(spec: Spec, report: PlanReport) -> None:

@@ -47,6 +47,7 @@ from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.merged import Taken
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 from sealkit.world.readers import open_readers
+from sealkit.world.ruling import check_verifiers, open_judge
 from sealkit.world.sdk import Reader
 
 
@@ -248,7 +249,11 @@ def _sealed_bench(plan_path: Path, stage: Stage, share: tuple[int, int] | None, 
             what = f"{share[1]} shards, but only whole blocks of the confirmatory stage are shared, and it has {shared}"
             raise UsageError(what, where="--shard", remedy="take fewer shards")
     check_no_drift(sealed)
-    readers = open_readers(sealed.study, sealed.plan) if runs else {}  # before the world: each load is a fresh one
+    readers: Mapping[str, Reader] = {}
+    if runs:  # before the world: each load is a fresh one
+        check_verifiers(sealed.study, sealed.plan)
+        open_judge(sealed.study, sealed.plan)
+        readers = open_readers(sealed.study, sealed.plan)
     return Bench(
         plan_path=plan_path, study=sealed.study, plan=sealed.plan, stage=stage, pin=sealed.latest.pin,
         judge=sealed.judge, folder=sealed.receipts if share is None else shard_folder(sealed.receipts, *share),

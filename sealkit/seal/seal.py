@@ -31,6 +31,7 @@ from sealkit.wire.canon import encode_record
 from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.world.loader import load_world, make_scenario
+from sealkit.world.ruling import open_judge
 
 
 def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
@@ -44,6 +45,7 @@ def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
         if os.path.lexists(beside(plan_path, "seal.json")):
             return _complete(plan_path, plan, now)
         _refuse_receipts(study, plan)
+        open_judge(study, plan)  # a judge that does not load would lose every episode
         with ExitStack() as until:
             pilot = seal_pilot(receipts_folder(study, plan) / PILOT, inside=study, until=until)
             _write(plan_path, study, plan, pilot, now)

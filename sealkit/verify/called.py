@@ -19,7 +19,7 @@ from typing import TypeAlias
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Spent, spent_on
 from sealkit.agents.models.request import model_of
-from sealkit.plan.actors import roles_of
+from sealkit.plan.actors import ExternalWorld, roles_of
 from sealkit.plan.readings import readings_asked
 from sealkit.plan.sample import Budget
 from sealkit.run.reads import HEARD
@@ -159,8 +159,10 @@ class CallChecks:
 
     def _hold_failure(self, event: Failed, calls: Calls, where: str) -> None:
         """An attempt that failed for want of a reply has none to its last call: a reply that came is never redrawn."""
-        arm = self._pinned.plan.spec.factors.arm.get(str(event.slot.get("arm")))
-        asked = arm is not None and roles_of(arm) and self._pinned.plan.spec.models
+        spec = self._pinned.plan.spec
+        arm = spec.factors.arm.get(str(event.slot.get("arm")))
+        # What an external program asks, it asks by itself: sealkit has none of its calls.
+        asked = arm is not None and roles_of(arm) and spec.models and not isinstance(spec.world, ExternalWorld)
         if asked and event.ending == "provider_error" and (not calls or answered(calls[-1:])):
             last = f"its last call is {calls[-1].status}" if calls else "it made no call"
             what = f"evidence: {spell_slot(event.slot)} failed by provider_error, and {last}"

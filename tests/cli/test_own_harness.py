@@ -200,6 +200,25 @@ def test_a_slot_whose_attempt_breaks_is_missing(fresh: Path) -> None:
                for fact in json.loads(ok(call("status", "--json", cwd=fresh)).out)[0]["facts"])  # fmt: skip
 
 
+def test_a_provider_error_that_the_script_reports_is_no_forgery(fresh: Path) -> None:
+    answer = {
+        "transcript": [], "measures": {"correct": None}, "usage": {"calls": 1, "input_tokens": 9, "output_tokens": 0},
+        "models": {"solver": "toy-adder-1"}, "ended": "provider_error", "why": "503",
+    }  # fmt: skip
+    edit(
+        fresh / "harness/ask.py", 'slot = json.load(sys.stdin)',
+        'slot = json.load(sys.stdin)\n    if slot["slot"]["seed"] == 7 and slot["slot"]["arm"] == "terse":\n'
+        f"        print({json.dumps(json.dumps(answer))})\n        raise SystemExit(0)",
+    )  # fmt: skip
+    edit(fresh / PLAN, "seed: 0..39", "seed: 6..9")
+    ok(call("seal", PLAN, cwd=fresh))
+    assert "1 slots missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
+    [found] = json.loads(ok(call("verify", "--no-remember", "--json", cwd=fresh)).out)["studies"]
+    assert found["arms"]["terse"]["admitted"] == 3
+    results = json.loads(ok(call("analyse", PLAN, "--json", cwd=fresh)).out)
+    assert results["flow"]["terse"]["missing"] == 1
+
+
 def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path) -> None:
     edit(
         fresh / "harness/ask.py", 'slot = json.load(sys.stdin)',

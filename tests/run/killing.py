@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, cast
 
@@ -154,3 +156,24 @@ def stopped_fork(
         send_at(study, pid, moment, gone=ended.is_set, what=by, folder=folder)
     waiting.join()
     return code[0]
+
+
+def stopped_forks(
+    study: Path, sealed: Path, drawn: Iterator[Moment], nurse: subprocess.Popen[str], *, by: signal.Signals, count: int
+) -> None:
+    """Stop so many forks of a run of `study`, one after another.
+
+    On a busy machine a run may come to its end before its signal does; then `study` begins anew as `sealed`.
+    """
+    due = -by if by == signal.SIGKILL else 128 + by
+    for moment in islice(drawn, 4 * count):
+        code = stopped_fork(study, moment, nurse, by=by)
+        if code == 0:
+            shutil.rmtree(study)
+            shutil.copytree(sealed, study)
+            continue
+        assert code == due
+        count -= 1
+        if not count:
+            return
+    raise AssertionError(f"{count} runs were not stopped")

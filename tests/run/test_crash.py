@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.run.killing import Moment, await_growth, killed_run, moments, nursery, start, stopped_fork
+from tests.run.killing import Moment, await_growth, killed_run, moments, nursery, start, stopped_forks
 from tests.slow import first_of
 from tests.studies import ID, MIDDLE, PLAN, call, make_study, ok
 
@@ -51,9 +51,8 @@ def test_a_run_that_is_killed_again_and_again_loses_and_doubles_nothing(
     with nursery() as nurse:
         hits = [killed_run(study, moment, jobs=1) for moment in islice(drawn, ALONE)]
         hits += [killed_run(study, moment, jobs=2) for moment in islice(drawn, WITH_WORKERS)]
-        codes = [stopped_fork(study, moment, nurse, by=signal.SIGKILL) for moment in islice(drawn, FORKED)]
+        stopped_forks(study, middle, drawn, nurse, by=signal.SIGKILL, count=FORKED)
     assert hits == [True] * (ALONE + WITH_WORKERS), "a run was over before it was killed"
-    assert codes == [-signal.SIGKILL] * FORKED
 
     report = json.loads(ok(call("run", PLAN, "--jobs", "1", "--json", cwd=study)).out)
 
@@ -159,8 +158,7 @@ def test_a_run_that_is_interrupted_says_so_and_goes_on_later(
 def test_an_interrupt_at_any_moment_leaves_nothing_to_repair(middle: Path, uninterrupted: Path, tmp_path: Path) -> None:
     study = Path(shutil.copytree(middle, tmp_path / "study"))
     with nursery() as nurse:
-        codes = [stopped_fork(study, moment, nurse, by=signal.SIGINT) for moment in islice(moments(1000), 20)]
-    assert codes == [130] * 20
+        stopped_forks(study, middle, moments(1000), nurse, by=signal.SIGINT, count=20)
     assert not events(study, "recovered", "repaired")
     ok(call("run", PLAN, "--jobs", "1", cwd=study))
     assert episodes(study) == episodes(uninterrupted)

@@ -21,7 +21,7 @@ from sealkit.seal.sealed import Seal, SealedPlan, check_no_drift, find_drift, op
 from sealkit.wire.canon import decode_record, encode_record
 from sealkit.wire.chain import Looked, Opened, Paused, Recovered, Repaired, Sealed
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import OutOfOrderError, SealkitError, UntrustedError, UsageError
+from sealkit.wire.errors import HarnessError, OutOfOrderError, SealkitError, UntrustedError, UsageError
 from tests.seal.studies import NOW, edit, make_study, plan_of, snapshot
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -122,6 +122,14 @@ def test_a_plan_with_the_id_of_another_is_not_sealed(study: Path, sealed: Sealed
 def test_a_plan_that_is_not_sealed_is_not_opened(study: Path) -> None:
     with pytest.raises(OutOfOrderError, match=r"pond\.yaml: the plan is not sealed; sealkit seal"):
         open_seal(plan_of(study))
+
+
+def test_a_judge_that_does_not_load_is_not_sealed(study: Path) -> None:
+    judge = study / "worlds" / "pond" / "judge.py"
+    judge.write_text(judge.read_text() + "x = (\n")
+    with pytest.raises(HarnessError, match="loading it raised SyntaxError"):
+        make_seal(plan_of(study), now=NOW)
+    assert not list((study / "plans").glob("*.seal.json")) and not (study / "receipts").exists()
 
 
 @pytest.mark.parametrize("name", ["pond.yaml", "plans/pond.txt"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import socket
@@ -65,8 +66,8 @@ def _link(path: Path) -> None:
 
 
 def _socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as one, contextlib.chdir(path.parent):  # a socket's path is short
+        one.bind(path.name)
 
 
 def _bytes(data: bytes = b"x") -> Callable[[Path], object]:
