@@ -32,6 +32,7 @@ from tests.loopback.faults import Fault
 from tests.modelled import PLAN, calls, episodes, events, make_study, plan_text, policy, receipts
 from tests.run.killing import moments, nursery, stopped_fork
 from tests.seal.journals import NOW
+from tests.slow import first_of
 from tests.studies import Outcome, call, ok
 
 IMPATIENT = Patience(connect_s=2, read_s=1, total_s=2, tries=2, most_wait_s=0.2)
@@ -309,7 +310,7 @@ def killed_again_and_again(study: Path, seed: int, kills: int) -> int:
     return hits
 
 
-@pytest.mark.parametrize(("seed", "kills"), [(seed, 10) for seed in range(5)])
+@pytest.mark.parametrize(("seed", "kills"), first_of([(seed, 10) for seed in range(5)]))
 def test_kill_9_loses_nothing_recorded_and_the_episodes_are_the_same_bytes(
     seed: int, kills: int, killed_study: tuple[Path, bytes], tmp_path: Path
 ) -> None:
