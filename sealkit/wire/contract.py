@@ -27,7 +27,7 @@ from sealkit.wire.canon import MAX_INT
 from sealkit.wire.declared import ActSight, AfterAct, Contract, CountSight, On, Restore, Snapshot, StateSight, WhenShown
 from sealkit.wire.episode import Action
 from sealkit.wire.errors import MalformedError
-from sealkit.wire.patch import resolve
+from sealkit.wire.patch import resolve, tokens
 from sealkit.wire.records import Add, Json, Op, Patch, Remove, Replace, Scalar
 from sealkit.wire.rules import compile_rule
 
@@ -46,7 +46,7 @@ class Sighting(msgspec.Struct, frozen=True):
 
 
 def see(contract: Contract, at: Sighting) -> Values:
-    """The value of each name in the contract's `sees`; null where a pointer leads nowhere."""
+    """The value of each name in `sees`; null where a pointer leads nowhere, or an argument is no scalar."""
     return {name: _value_of(sight, at) for name, sight in contract.sees.items()}
 
 
@@ -58,6 +58,8 @@ def _value_of(sight: StateSight | ActSight | CountSight, at: Sighting) -> Scalar
     else:
         value = _find({"name": at.action.name, "args": at.action.args}, sight.pointer)
     if isinstance(value, (dict, list)):
+        if isinstance(sight, ActSight) and len(tokens(sight.pointer)) > 1:
+            return None  # what stands in an argument is the agent's doing, and must not end the episode
         raise MalformedError("a contract sees scalars only", where=sight.pointer, remedy="point at one value")
     return value
 

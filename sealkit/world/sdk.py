@@ -264,7 +264,7 @@ def after(contract: str, acts: int) -> After:
 
 
 def of_act(pointer: str) -> ActSight:
-    """For `sees`: a part of the action, such as `/name` or `/args/item`; null where there is none."""
+    """For `sees`: a part of the action, such as `/name` or `/args/item`; null where there is no scalar."""
     return ActSight(pointer=pointer)
 
 

@@ -74,6 +74,13 @@ def test_a_contract_never_sees_a_whole(sight: Sight) -> None:
         see(contract(sees={"x": sight}), AT)
 
 
+@pytest.mark.parametrize("odd", [[], {}, ["k1"], {"k1": 1}])
+def test_an_argument_that_is_no_scalar_is_null(odd: Json) -> None:
+    """An agent may write anything there; it must not be able to end the episode by that."""
+    at = Sighting(state={}, action=Action(name="pick", args={"item": odd}), shown={})
+    assert see(contract(sees={"x": ActSight(pointer="/args/item")}), at) == {"x": None}
+
+
 @pytest.mark.parametrize(
     ("when", "k", "applied", "due"),
     [

@@ -15,7 +15,10 @@ from sealkit.wire.digest import digest_bytes
 from sealkit.world.loader import load_world
 from tests.studies import ROOT
 
-WORLDS = {"house": ROOT, "underwriting": ROOT, "toy": ROOT / "tests" / "toy", "ferry": ROOT / "docs" / "example"}
+WORLDS = {
+    "house": ROOT, "underwriting": ROOT, "underwriting_b": ROOT, "toy": ROOT / "tests" / "toy",
+    "ferry": ROOT / "docs" / "example",
+}  # fmt: skip
 
 # Prints the digests of every trial scenario and episode; whatever could differ from day to day raises.
 CHILD = """
@@ -75,6 +78,7 @@ def test_what_is_compared_is_every_family_seed_and_agent(here: dict[str, list[li
     assert {name: len(found) for name, found in here.items()} == {
         "house": 6 * 3 * 5,
         "underwriting": 6 * 3 * 3,
+        "underwriting_b": 21 * 3 * 4,
         "toy": 3 * 3 * 2,
         "ferry": 2 * 3 * 2,
     }
