@@ -32,7 +32,7 @@ from sealkit.wire.records import Json, Patch
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.verdict import Verdict
 from sealkit.world.draws import Draws
-from sealkit.world.sdk import Judge, Outline, Reader, Scripted, Session, State, Told
+from sealkit.world.sdk import Judge, Outline, Probe, Reader, Scripted, Session, State, Told
 
 Check = Callable[..., Verdict]  # check(trusted, episode), and for `replay` also rerun=
 View = Callable[[bytes], bytes]  # what a policy sees of an episode
@@ -92,6 +92,14 @@ def load_world(root: Path, name: str) -> LoadedWorld:
         agents = cast(Mapping[str, Scripted], _declared(_submodule(package, "agents"), "AGENTS"))
     words = _submodule(package, "words") if (root / "worlds" / name / "words.py").is_file() else None
     return LoadedWorld(name=name, families=families, module=module, agents=agents, words=words)
+
+
+def load_probes(world: LoadedWorld) -> Probe:
+    """The function `probe` of the world's `probes.py`."""
+    probe = getattr(_submodule(sys.modules[str(world.module.__package__)], "probes"), "probe", None)
+    if not callable(probe):
+        raise HarnessError("the module has no function probe", where=f"worlds/{world.name}/probes.py")
+    return cast(Probe, probe)
 
 
 def load_judge(root: Path, path: str) -> tuple[Judge, tuple[str, ...]]:

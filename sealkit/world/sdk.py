@@ -30,7 +30,7 @@ none. Beside the world stands `judge.py` with `MEASURES` and `judge(scenario, ep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
@@ -64,10 +64,10 @@ from sealkit.world.draws import Draws
 
 __all__ = (
     # what a world is made of
-    "Action", "ActsLater", "Agent", "Authority", "Contract", "Episode", "Fact", "Inbox", "InboxOpened", "Json",
-    "Judge", "Measures", "Message", "Notice", "Op", "Outline", "Patch", "Reader", "Reading", "Restore", "Rung",
-    "Scalar", "Scenario", "Scripted", "Segment", "Session", "Sight", "Snapshot", "State", "Tell", "Text", "ThisReturn",
-    "Told", "Transcript", "Turned", "View", "When", "WhenShown",
+    "Action", "ActsLater", "Agent", "Authority", "Build", "Contract", "Episode", "Fact", "Inbox", "InboxOpened", "Json",
+    "Judge", "Measures", "Message", "Notice", "Op", "Outline", "Patch", "Probe", "Probed", "Reader", "Reading",
+    "Restore", "Rung", "Scalar", "Scenario", "Scripted", "Segment", "Session", "Sight", "Snapshot", "State", "Tell",
+    "Text", "ThisReturn", "Told", "Transcript", "Turned", "View", "When", "WhenShown",
     # words for authors
     "action", "add", "after", "after_act", "authority", "contract", "count", "false_reading", "inbox", "never",
     "notice", "of_act", "on", "reading", "remove", "replace", "seen", "text",
@@ -208,6 +208,25 @@ class Reader(Protocol):
 
     def score(self, scenario: Scenario, episode: Episode, said: Json) -> Measures:
         """The measures of what was said; one with a unit is a mapping from each unit to its value."""
+
+
+Build: TypeAlias = Callable[[str, int, str], tuple[Scenario, Episode]]
+"""(family, seed, agent) → the scenario under the world's trial parameters, and the episode that the agent leaves."""
+
+
+class Probed(msgspec.Struct, frozen=True):
+    """One probe of a world's own `probes.py`: the group that it is counted in, its name, what is wrong or nothing."""
+
+    group: str
+    name: str
+    fault: str
+
+
+class Probe(Protocol):
+    """A world's own look at how its scenarios were made; `probe` in `probes.py`. `sealkit conformance` asks it."""
+
+    def __call__(self, build: Build, text: Callable[[str], str]) -> Iterable[Probed]:
+        """Every probe once; `text` gives the text of a file of the world's folder."""
 
 
 # --- words for authors ---------------------------------------------------------------------------

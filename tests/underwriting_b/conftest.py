@@ -45,7 +45,7 @@ class Desk:
 
     @cache  # noqa: B019 one instance for the whole session
     def scenario(self, family: str, seed: int = 1103) -> Scenario:
-        return make_scenario(self.world, family, seed, {"turn_budget": 16})
+        return make_scenario(self.world, family, seed, self.world.trial_params)
 
     def part(self, name: str) -> ModuleType:
         """A module of the world's folder, as the loader has it."""

@@ -20,7 +20,7 @@ from .files import CASE, POLICY, file_of, ratio_ppm, root_of, version_of
 
 __all__ = ("FAMILIES", "SUBMIT", "TOOLS", "TRIAL_PARAMS", "act", "scenario")
 
-TRIAL_PARAMS: Mapping[str, Json] = {"turn_budget": 16}  # for `sealkit conformance`, and what the pairs are frozen under
+TRIAL_PARAMS: Mapping[str, Json] = {"turn_budget": 16, "observation_window": 8}  # the pairs are frozen under these
 TOOLS = load_tools(Path(__file__).parent)
 SUBMIT = "recommendation.submit"
 _NOTED: Mapping[str, str] = {
@@ -32,10 +32,10 @@ _NOTED: Mapping[str, str] = {
 }
 
 
-def scenario(family: str, seed: int, draws: Draws, *, turn_budget: int) -> Outline:
+def scenario(family: str, seed: int, draws: Draws, *, turn_budget: int, observation_window: int) -> Outline:
     """The edition `family` for this seed; `draws` is not used, so that the initial world depends on the seed alone."""
-    if turn_budget < 1:
-        raise ValueError("turn_budget is at least 1")
+    if turn_budget < 1 or observation_window < 1:
+        raise ValueError("turn_budget and observation_window are at least 1")
     case = case_of(seed)
     return Outline(
         genesis={CASE: file_of(case), POLICY: file_of(policy_of())},

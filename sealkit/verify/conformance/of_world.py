@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sealkit.verify.conformance.finding import Broken, Finding, examine_all, spell_verdict
@@ -15,15 +16,24 @@ from sealkit.verify.conformance.trial import (
     trial_episode,
     trial_params,
     trial_scenario,
+    trial_slot,
     trial_slots,
 )
 from sealkit.wire.canon import decode_record, encode_value
 from sealkit.wire.declared import Scenario
-from sealkit.wire.episode import Action, Episode, Move
+from sealkit.wire.episode import Action, Episode, Move, Trusted
 from sealkit.wire.patch import covers, diff
 from sealkit.wire.records import Json
 from sealkit.wire.verdict import Accepted
-from sealkit.world.loader import LoadedWorld, load_judge, load_verifier, load_world, make_scenario
+from sealkit.world.loader import (
+    LoadedWorld,
+    load_judge,
+    load_probes,
+    load_verifier,
+    load_world,
+    make_scenario,
+    read_text,
+)
 from sealkit.world.reference import reference_root
 from sealkit.world.witness import rerun
 
@@ -57,6 +67,8 @@ def _clauses(root: Path, name: str) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "witness accepts every trial episode", lambda: _witnessed(root, world)
     yield "gives the same bytes for the same actions", lambda: _replays(world)
     yield "the judge is pure and gives its declared measures", lambda: _judge(root, world)
+    if (world.folder / "probes.py").is_file():
+        yield "keeps its own probes", lambda: _probed(world)
 
 
 def _spec(root: Path, world: LoadedWorld) -> str:
@@ -95,10 +107,11 @@ def _same_elsewhere(root: Path, name: str) -> str:
 
 def _odd_actions(world: LoadedWorld) -> str:
     tried = 0
+    slots = [trusted for trusted in trial_slots(world) if trusted.slot["seed"] == 0]
     for family in world.families:
         scenario = make_scenario(world, family, 0, trial_params(world))
         names = [*scenario.footprints, "no such action"]
-        keys = sorted({key for name in names for key in _argument_names(world, scenario, name)} | {"x"})
+        keys = sorted(_argument_names(world, [slot for slot in slots if slot.slot["family"] == family]) | {"x"})
         for name in names:
             for value in ODD_VALUES:
                 filled: dict[str, Json] = {key: value for key in keys}
@@ -108,14 +121,10 @@ def _odd_actions(world: LoadedWorld) -> str:
     return f"{tried} odd actions"
 
 
-def _argument_names(world: LoadedWorld, scenario: Scenario, name: str) -> set[str]:
-    """Argument names that the scripted agents use for this action, found by watching them."""
-    seen: set[str] = set()
-    for trusted in trial_slots(world):
-        if trusted.slot["family"] == scenario.family and trusted.slot["seed"] == 0:
-            episode = decode_record(trial_episode(world, trusted), Episode)
-            seen.update(key for act in episode.acts if act.action.name == name for key in act.action.args)
-    return seen
+def _argument_names(world: LoadedWorld, slots: Sequence[Trusted]) -> set[str]:
+    """Argument names that the scripted agents use in these slots, found by watching them."""
+    episodes = [decode_record(trial_episode(world, trusted), Episode) for trusted in slots]
+    return {key for episode in episodes for act in episode.acts[1:] for key in act.action.args}
 
 
 def _inside_footprint(world: LoadedWorld, scenario: Scenario, action: Action) -> None:
@@ -207,3 +216,17 @@ def _judge(root: Path, world: LoadedWorld) -> str:
         if dict(judge(scenario, episode)) != given:
             raise Broken(f"slot {trusted.slot}: judged twice, it gave two answers")
     return ", ".join(measures)
+
+
+def _probed(world: LoadedWorld) -> str:
+    def build(family: str, seed: int, agent: str) -> tuple[Scenario, Episode]:
+        line = trial_scenario(world, family, seed)
+        episode = trial_episode(world, trial_slot(line, family, seed, agent))
+        return decode_record(line, Scenario), decode_record(episode, Episode)
+
+    probed = list(load_probes(world)(build, lambda file: read_text(world.folder, file)))
+    failed = [f"{item.name}: {item.fault}" for item in probed if item.fault]
+    if failed or not probed:
+        raise Broken(f"{len(failed)} of {len(probed)} probes failed: " + "; ".join(failed[:5]))
+    groups = Counter(item.group for item in probed)
+    return ", ".join(f"{group} {count} of {count}" for group, count in groups.items())

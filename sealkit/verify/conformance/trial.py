@@ -45,8 +45,13 @@ def trial_slots(world: LoadedWorld) -> Iterator[Trusted]:
         for seed in SEEDS:
             scenario = trial_scenario(world, family, seed)
             for agent in world.agents:
-                slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
-                yield Trusted(pin=TRIAL_PIN, judge=TRIAL_JUDGE, slot=slot, scenario=scenario)
+                yield trial_slot(scenario, family, seed, agent)
+
+
+def trial_slot(scenario: bytes, family: str, seed: int, agent: str) -> Trusted:
+    """The slot of one agent in one scenario."""
+    slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
+    return Trusted(pin=TRIAL_PIN, judge=TRIAL_JUDGE, slot=slot, scenario=scenario)
 
 
 def trial_episode(world: LoadedWorld, trusted: Trusted) -> bytes:
