@@ -13,8 +13,8 @@ from sealkit.world.reference import reference_root
 
 EXAMPLE = "docs/example/ab-prompts"
 COPIED = (
-    "worlds/house", "worlds/underwriting", "verifiers/witness", "verifiers/replay", "plans/dry-run.yaml",
-    "plans/underwriting-panel.yaml", "plans/v1.yaml",
+    "worlds/house", "worlds/underwriting", "worlds/underwriting_b", "verifiers/witness", "verifiers/replay",
+    "plans/dry-run.yaml", "plans/study-b-scripted.yaml", "plans/underwriting-panel.yaml", "plans/v1.yaml",
 )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def command(folder: Path, own_harness: bool) -> None:
         click.echo(f"next: cd {folder} && sealkit check plans/ab-prompts.yaml")
         return
     make_study(folder)
-    click.echo(f"made {folder} with two worlds, two verifiers and three plans")
+    click.echo(f"made {folder} with three worlds, two verifiers and four plans")
     click.echo(f"next: cd {folder} && sealkit check plans/dry-run.yaml")
 
 
