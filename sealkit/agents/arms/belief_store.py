@@ -44,7 +44,7 @@ class StorePlayer(Talker):
     """A model with a belief store."""
 
     def __init__(self, arm: BeliefStoreArm, wording: Wording, scene: Scene) -> None:
-        how = filled(own_prompt("belief_store"), plan_chars=arm.plan_chars)
+        how = filled(own_prompt("belief_store"), argument=own_prompt(wording.argument), plan_chars=arm.plan_chars)
         super().__init__(arm.model, wording, scene, (how, wording.prompt("beliefs")))
         self._enforced = arm.enforce == "revalidation"
         self._limit = arm.plan_chars

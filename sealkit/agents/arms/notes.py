@@ -21,7 +21,8 @@ class NotesPlayer(Talker):
     """A model with notes."""
 
     def __init__(self, arm: NotesArm, wording: Wording, scene: Scene) -> None:
-        super().__init__(arm.model, wording, scene, (filled(own_prompt("notes"), notes_chars=arm.notes_chars),))
+        how = filled(own_prompt("notes"), argument=own_prompt(wording.argument), notes_chars=arm.notes_chars)
+        super().__init__(arm.model, wording, scene, (how,))
         self._limit = arm.notes_chars
         self._notes = ""
 

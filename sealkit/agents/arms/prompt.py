@@ -25,7 +25,7 @@ def own_prompt(name: str) -> str:
     return read_text(PROMPTS.parent, f"prompts/{name}.md")
 
 
-def filled(text: str, **values: int) -> str:
+def filled(text: str, **values: int | str) -> str:
     """The prompt with its `$names` filled in."""
     return Template(text).substitute({name: str(value) for name, value in values.items()})
 

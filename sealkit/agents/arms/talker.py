@@ -19,6 +19,7 @@ SAY: Final[Mapping[str, str]] = {
     "cut_off": "Your reply was cut off before it ended. The turn is used.\n",
 }
 UNREADABLE: Final = "unparsable_reply"
+_SAID_OF_A_TOOL: Final = ("$schema", "title", "description")  # no part of what a reply must fit
 
 
 class Talker(ABC):
@@ -82,10 +83,18 @@ class Talker(ABC):
 
 
 def reply_schema(wording: Wording, **more: Json) -> dict[str, Json]:
-    """The JSON Schema of a reply with an action, its argument, and these further keys, all of them due."""
+    """The JSON Schema of a reply with an action, its argument or arguments, and these further keys, all of them due."""
     properties: dict[str, Json] = {
         "action": {"type": "string", "enum": list(wording.actions)},
-        "argument": {"type": "string"},
+        wording.argument: _argument_schema(wording),
         **more,
     }
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _argument_schema(wording: Wording) -> dict[str, Json]:
+    """A text, or the arguments of any action; that they are those of the action asked for, the world looks at."""
+    schemas = [dict(takes) for takes in wording.actions.values() if isinstance(takes, Mapping)]
+    bare = [{key: part for key, part in schema.items() if key not in _SAID_OF_A_TOOL} for schema in schemas]
+    distinct: list[Json] = [schema for n, schema in enumerate(bare) if schema not in bare[:n]]
+    return {"anyOf": distinct} if distinct else {"type": "string"}

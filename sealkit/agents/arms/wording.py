@@ -1,6 +1,7 @@
 """How a world speaks with a model: the module `words.py` and the folder `prompts/` of `worlds/NAME`.
 
 ACTIONS      name → the key of its one argument, or None: {"look": None, "move": "to"}
+             or for all of them name → the JSON Schema of its arguments, such as those of `load_tools`
 OBSERVING    the actions that only observe, which no controller holds back
 observe(briefing, text)    the statements that a return makes, in their order
 spell(subject, value)      both as `observe` would write them, from an agent's own words
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from sealkit.agents.arms.reply import Takes
 from sealkit.wire.errors import HarnessError, UsageError
 from sealkit.world.beliefs import Statement
 from sealkit.world.loader import LoadedWorld, read_text
@@ -25,11 +27,16 @@ from sealkit.world.loader import LoadedWorld, read_text
 class Wording:
     """One world's words."""
 
-    actions: Mapping[str, str | None]
+    actions: Mapping[str, Takes]
     observing: frozenset[str]
     observe: Callable[[str, str], Sequence[Statement]]
     spell: Callable[[str, str], tuple[str, str]]
     folder: Path
+
+    @property
+    def argument(self) -> str:
+        """The key of a reply that holds what an action is about: `argument`, a text, or `arguments`, an object."""
+        return "arguments" if any(isinstance(takes, Mapping) for takes in self.actions.values()) else "argument"
 
     def prompt(self, name: str) -> str:
         """The world's prompt of that name."""
@@ -44,7 +51,9 @@ def open_wording(world: LoadedWorld) -> Wording:
     for name in ("ACTIONS", "OBSERVING", "observe", "spell"):
         if not hasattr(module, name):
             raise HarnessError(f"the module declares no {name}", where=where)
-    actions = dict(cast(Mapping[str, str | None], module.ACTIONS))
+    actions = dict(cast(Mapping[str, Takes], module.ACTIONS))
+    if len({isinstance(takes, Mapping) for takes in actions.values()}) != 1:
+        raise HarnessError("ACTIONS names no action, or gives some a schema and others none", where=where)
     observing = frozenset(cast(Sequence[str], module.OBSERVING))
     if not observing <= actions.keys():
         raise HarnessError("OBSERVING names what is none of ACTIONS", where=where)

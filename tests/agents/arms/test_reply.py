@@ -8,8 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sealkit.agents.arms.reply import MOST_ITEMS, MOST_WORDS, read_action, read_cites, read_text, read_updates
+from sealkit.agents.arms.reply import (
+    MOST_ITEMS,
+    MOST_WORDS,
+    Takes,
+    read_action,
+    read_cites,
+    read_text,
+    read_updates,
+)
+from sealkit.wire.canon import encode_value
 from sealkit.wire.episode import Action
+from sealkit.wire.records import Json
 from sealkit.world.beliefs import Update
 from sealkit.world.replies import MOST_CHARACTERS, Unreadable, read_object
 
@@ -146,3 +156,61 @@ def test_no_reply_raises(text: str) -> None:
         read_text(found, "notes", before="", limit=600)
         read_updates(found, last=3)
         read_cites(found)
+
+
+# --- arguments by a schema ---------------------------------------------------------------------------
+
+TOOLS: dict[str, Takes] = {"pay": {"type": "object"}, "wait": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "due"),
+    [
+        ({"action": "pay", "arguments": {"sum": 3, "to": ["a", None]}}, ("pay", {"sum": 3, "to": ["a", None]})),
+        ({"action": " Pay ", "arguments": {}}, ("pay", {})),
+        ({"action": "wait"}, ("wait", {})),
+        ({"action": "wait", "arguments": None, "argument": "a while"}, ("wait", {})),
+        ({"action": "pay", "arguments": {"sum": "no schema is asked here"}}, ("pay", {"sum": "no schema is asked here"})),
+    ],
+)
+def test_an_action_with_a_schema_takes_an_object(reply: dict[str, Json], due: tuple[str, dict[str, Json]]) -> None:
+    assert read_action(reply, TOOLS) == Action(name=due[0], args=due[1])
+
+
+def nested(levels: int) -> Json:
+    value: Json = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "no object"),
+        ("sum", "no object"),
+        (0, "no object"),
+        ({"sum": 1.5}, "a fraction"),
+        ({"sum": 25.0}, "a fraction"),
+        ({"sum": 2**53}, "taken down"),
+        ({"to": "\ud800"}, "taken down"),
+        ({"größe": 1}, "taken down"),
+        ({"to": nested(60)}, "taken down"),
+    ],
+)
+def test_arguments_that_no_record_can_hold_cannot_be_read(arguments: Json, why: str) -> None:
+    found = read_action({"action": "pay", "arguments": arguments}, TOOLS)
+    assert isinstance(found, Unreadable) and why in found.why
+
+
+@pytest.mark.parametrize("action", ["pay 3", "steal", ""])
+def test_an_action_with_a_schema_is_one_word(action: str) -> None:
+    assert isinstance(read_action({"action": action, "arguments": {}}, TOOLS), Unreadable)
+
+
+def test_what_can_be_read_can_be_taken_down() -> None:
+    """An agent must not be able to break its own episode: what is read fits where an episode keeps it."""
+    replies = {n: {"action": "pay", "arguments": {"to": nested(n)}} for n in range(64)}
+    deepest = max(n for n, reply in replies.items() if isinstance(read_action(reply, TOOLS), Action))  # type: ignore[arg-type]
+    assert deepest > 20
+    encode_value([[[[[[[[{"args": {"to": nested(deepest)}}]]]]]]]])
