@@ -21,6 +21,8 @@ from sealkit.wire.trace import is_blocked
 from sealkit.wire.verdict import Accepted
 from sealkit.world.beliefs import Statement
 from sealkit.world.sdk import words_of
+from tests.loopback.desk_policies import POLICIES as MODELS
+from tests.loopback.in_process import request_of
 from tests.underwriting_b.conftest import CONTROL, LEVELS, POLICIES
 from tests.verifiers.loading import witness
 
@@ -68,6 +70,21 @@ def test_a_model_that_says_what_a_policy_does_does_it(desk: Desk, policy: str, f
     said = asked[-1].messages[1].content
     assert all(segment.text in said for segment in episode.acts[-2].segments if isinstance(segment, Text | Fact))
     assert dict(desk.judge(desk.scenario(family), episode)) == desk.judged(policy, family)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_a_model_is_shown_is_enough_to_play_each_policy(desk: Desk, policy: str) -> None:
+    """A policy behind the eyes of a model, which sees the request and nothing else, does as the scripted one does."""
+    for family in desk.world.families:
+        trusted = desk.trusted(desk.scenario(family))
+
+        def answer(question: Ask) -> Reply:
+            text = MODELS[policy](request_of(question))
+            return Reply(text=text, status="complete", call=digest_json(text))
+
+        line = answered(play(desk.world, player(desk, family, NOTES), trusted, {}, reads_truth=False), answer)
+        acts = [act.action for act in decode_record(line, Episode).acts]
+        assert acts == [act.action for act in decode_record(desk.play(policy, family)[1], Episode).acts], family
 
 
 def test_what_a_model_is_told_names_every_tool_and_no_family(desk: Desk) -> None:

@@ -20,7 +20,7 @@ from .files import CASE, POLICY, file_of, ratio_ppm, root_of, version_of
 
 __all__ = ("FAMILIES", "SUBMIT", "TOOLS", "TRIAL_PARAMS", "act", "scenario")
 
-TRIAL_PARAMS: Mapping[str, Json] = {"turn_budget": 16, "observation_window": 8}  # the pairs are frozen under these
+TRIAL_PARAMS: Mapping[str, Json] = {"turn_budget": 16, "observation_window": 16}  # the pairs are frozen under these
 TOOLS = load_tools(Path(__file__).parent)
 SUBMIT = "recommendation.submit"
 _NOTED: Mapping[str, str] = {
