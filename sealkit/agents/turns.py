@@ -30,18 +30,30 @@ from sealkit.wire.records import Json
 from sealkit.wire.trace import bare
 from sealkit.world.sdk import Agent, Message, View
 
-__all__ = ("Action", "Ask", "Closable", "Fault", "Message", "Move", "Player", "Reply", "Scripted", "Turn")
+__all__ = (
+    "Action", "Ask", "Closable", "Fault", "Message", "Move", "Player", "Reply", "Scripted", "Tool", "Turn",
+)  # fmt: skip
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool that a model may call, as it is told of it: `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Json]
 
 
 class Ask(msgspec.Struct, frozen=True):
     """A question to the model that plays `role` in the plan; its settings are the plan's, never the player's.
 
-    `schema` is the JSON Schema that the reply is due to meet, for endpoints that can hold a model to it.
+    `schema` is the JSON Schema that the reply is due to meet, for endpoints that can hold a model to it. With `tools`
+    the model is due to call one of them; the text of the reply is then `{"tool": NAME, "arguments": {…}}`, one a line.
     """
 
     role: str
     messages: tuple[Message, ...]
     schema: dict[str, Json] | None
+    tools: tuple[Tool, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -14,7 +14,8 @@ from sealkit.world.reference import reference_root
 EXAMPLE = "docs/example/ab-prompts"
 COPIED = (
     "worlds/house", "worlds/underwriting", "worlds/underwriting_b", "verifiers/witness", "verifiers/replay",
-    "plans/dry-run.yaml", "plans/study-b-scripted.yaml", "plans/underwriting-panel.yaml", "plans/v1.yaml",
+    "plans/dry-run.yaml", "plans/study-b-scripted.yaml", "plans/study-b.yaml",
+    "plans/underwriting-panel.yaml", "plans/v1.yaml",
 )  # fmt: skip
 
 
@@ -35,7 +36,7 @@ def command(folder: Path, own_harness: bool) -> None:
         click.echo(f"next: cd {folder} && sealkit check plans/ab-prompts.yaml")
         return
     make_study(folder)
-    click.echo(f"made {folder} with three worlds, two verifiers and four plans")
+    click.echo(f"made {folder} with three worlds, two verifiers and five plans")
     click.echo(f"next: cd {folder} && sealkit check plans/dry-run.yaml")
 
 

@@ -120,6 +120,13 @@ class BeliefStoreArm(_Arm, kw_only=True):
     enforce: Literal["revalidation"] | None = None
 
 
+class ToolsArm(_Arm, kw_only=True):
+    """A model that is given the world's actions as tools, and calls one a turn; it keeps nothing of its own."""
+
+    scaffold: Literal["tools"]
+    model: Word
+
+
 class OwnArm(_Arm, kw_only=True):
     """An arm of the study's own: the folder `arms/NAME`, with its options."""
 
@@ -143,9 +150,9 @@ class ExternalArm(_Arm, kw_only=True):
     options: Parameters
 
 
-Scaffold: TypeAlias = Annotated[NotesArm | BeliefStoreArm, ByKind("scaffold")]
+Scaffold: TypeAlias = Annotated[NotesArm | BeliefStoreArm | ToolsArm, ByKind("scaffold")]
 Arm: TypeAlias = Annotated[
-    ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm | ExternalArm,
+    ScriptedArm | NotesArm | BeliefStoreArm | ToolsArm | OwnArm | CommandArm | ExternalArm,
     ByKey(
         "an arm",
         {"scripted": ScriptedArm, "scaffold": Scaffold, "arm": OwnArm, "run": CommandArm, "options": ExternalArm},
@@ -153,9 +160,11 @@ Arm: TypeAlias = Annotated[
 ]
 
 
-def roles_of(arm: ScriptedArm | NotesArm | BeliefStoreArm | OwnArm | CommandArm | ExternalArm) -> tuple[str, ...]:
+def roles_of(
+    arm: ScriptedArm | NotesArm | BeliefStoreArm | ToolsArm | OwnArm | CommandArm | ExternalArm,
+) -> tuple[str, ...]:
     """The model roles that an arm asks."""
-    if isinstance(arm, NotesArm | BeliefStoreArm):
+    if isinstance(arm, NotesArm | BeliefStoreArm | ToolsArm):
         return (arm.model,)
     return () if isinstance(arm, ScriptedArm) else arm.models
 

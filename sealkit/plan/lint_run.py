@@ -11,6 +11,7 @@ from sealkit.plan.actors import (
     Model,
     ModelByFactor,
     NotesArm,
+    ToolsArm,
     roles_of,
 )
 from sealkit.plan.base import Selection
@@ -75,7 +76,7 @@ def _models(spec: Spec) -> Iterator[Problem]:
     for name, arm in spec.factors.arm.items():
         for role in roles_of(arm):
             if role not in spec.models:
-                key = "model" if isinstance(arm, NotesArm | BeliefStoreArm) else "models"
+                key = "model" if isinstance(arm, NotesArm | BeliefStoreArm | ToolsArm) else "models"
                 what = f"no model plays the role {role}; there are {listed(spec.models)}"
                 yield Problem(("factors", "arm", name, key), what, "declare it under models")
     for role, model in spec.models.items():

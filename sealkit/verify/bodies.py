@@ -15,7 +15,7 @@ from sealkit.agents.models.budget import cost_microusd
 from sealkit.agents.models.errors import WithheldError
 from sealkit.agents.models.reply import read_reply
 from sealkit.agents.models.request import FORMS, encode_request
-from sealkit.agents.turns import Ask, Message
+from sealkit.agents.turns import Ask, Message, Tool
 from sealkit.plan.actors import Model
 from sealkit.wire.calls import CALL_STATUSES, Call
 from sealkit.wire.errors import SealkitError, UntrustedError
@@ -40,10 +40,15 @@ class _Format(msgspec.Struct):
     schema: dict[str, Json] | None = None
 
 
+class _Tool(msgspec.Struct):
+    function: Tool
+
+
 class _Request(msgspec.Struct):
     """What a request asks; its settings are compared by encoding it again."""
 
     messages: tuple[Message, ...]
+    tools: tuple[_Tool, ...] = ()
     response_format: _Format | None = None
 
 
@@ -94,7 +99,7 @@ def _is_as_planned(body: bytes, model: Model) -> bool:
         asked = msgspec.json.decode(body, type=_Request)
         form = asked.response_format
         schema = None if form is None else form.schema if form.json_schema is None else form.json_schema.schema
-        ask = Ask(role="", messages=asked.messages, schema=schema)
+        ask = Ask(role="", messages=asked.messages, schema=schema, tools=tuple(tool.function for tool in asked.tools))
         return any(encode_request(ask, model, name) == body for name in FORMS)
     except (msgspec.MsgspecError, SealkitError, RecursionError, UnicodeError):
         return False

@@ -55,9 +55,9 @@ def test_what_click_refuses_is_usage(arguments: list[str], tmp_path: Path) -> No
 def test_init_makes_a_study_that_checks(tmp_path: Path) -> None:
     out = ok(call("init", "mine", cwd=tmp_path)).out
     assert out == (
-        "made mine with three worlds, two verifiers and four plans\nnext: cd mine && sealkit check plans/dry-run.yaml\n"
+        "made mine with three worlds, two verifiers and five plans\nnext: cd mine && sealkit check plans/dry-run.yaml\n"
     )
-    for plan in ("dry-run", "study-b-scripted", "underwriting-panel", "v1"):
+    for plan in ("dry-run", "study-b-scripted", "study-b", "underwriting-panel", "v1"):
         ok(call("check", f"plans/{plan}.yaml", cwd=tmp_path / "mine"))
 
 

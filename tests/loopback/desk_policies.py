@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from sealkit.agents.arms.tools import spelt
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import Action, Fact, Notice, Rung, Segment, Text, View
 from worlds.underwriting_b.agents import AGENTS
@@ -63,6 +64,8 @@ def _segments(text: str) -> Iterator[Segment]:
 
 def _reply(name: str, request: Request) -> str:
     action = decided(name, request)
+    if "tools" in request:
+        return json.dumps({"tool": spelt(action.name), "arguments": action.args})
     return json.dumps({"action": action.name, "arguments": action.args, "notes": ""})
 
 

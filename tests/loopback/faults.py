@@ -31,7 +31,10 @@ Fault: TypeAlias = Callable[[Json, Json], Answer]
 
 
 def completion(request: Json, text: str) -> Json:
-    """A chat completion as it should be; a function of the request and the text alone."""
+    """A chat completion as it should be; a function of the request and the text alone.
+
+    Where tools were offered, a text such as `{"tool": "go", "arguments": {}}` is a call of one.
+    """
     spelt = json.dumps(request, sort_keys=True).encode()
     bound = request.get("max_tokens", request.get("max_completion_tokens", 10**9))
     prompt = sum(len(message["content"].encode()) for message in request["messages"]) // 4
@@ -42,11 +45,18 @@ def completion(request: Json, text: str) -> Json:
         "created": 0,
         "model": request["model"],
         "system_fingerprint": "fp_loopback",
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text, "refusal": None}}
-        ],
+        "choices": [{"index": 0, **_choice(request, text)}],
         "usage": {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written},
     }
+
+
+def _choice(request: Json, text: str) -> Json:
+    if "tools" in request and text.startswith('{"tool": '):
+        called = json.loads(text)
+        function = {"name": called["tool"], "arguments": json.dumps(called["arguments"])}
+        calls = [{"id": "call_1", "type": "function", "function": function}]
+        return {"finish_reason": "tool_calls", "message": {"role": "assistant", "content": None, "tool_calls": calls}}
+    return {"finish_reason": "stop", "message": {"role": "assistant", "content": text, "refusal": None}}
 
 
 def whole(reply: Json) -> Answer:

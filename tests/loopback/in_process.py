@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import to_builtins
+
 from sealkit.agents.arms import start_player
 from sealkit.agents.turns import Ask, Reply
 from sealkit.plan.load import Plan, open_plan
@@ -25,7 +27,12 @@ PIN, JUDGE = digest_json("pin"), digest_json("judge")
 
 def request_of(asked: Ask) -> Request:
     """The question as it stands in a request."""
-    return {"messages": [{"role": message.role, "content": message.content} for message in asked.messages]}
+    request: dict[str, object] = {
+        "messages": [{"role": message.role, "content": message.content} for message in asked.messages]
+    }
+    if asked.tools:
+        request["tools"] = [{"type": "function", "function": to_builtins(tool)} for tool in asked.tools]
+    return request
 
 
 @dataclass(frozen=True, eq=False)

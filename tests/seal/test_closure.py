@@ -111,7 +111,8 @@ def test_sealkits_own_tree_is_the_same_from_a_checkout_and_from_a_wheel(
 ) -> None:
     checkout = sealkit_tree()
     prompts = {entry.path for entry in checkout.entries if not entry.path.endswith(".py")}
-    assert prompts == {f"agents/arms/prompts/{name}.md" for name in ("core", "notes", "belief_store")}
+    names = ("core", "json", "argument", "arguments", "notes", "belief_store", "tools")
+    assert prompts == {f"agents/arms/prompts/{name}.md" for name in names}
     assert "seal/closure.py" in {entry.path for entry in checkout.entries}
     wheel = tmp_path / "site-packages" / "sealkit"
     for entry in checkout.entries:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
-from sealkit.agents.arms.belief_store import StorePlayer
-from sealkit.agents.arms.notes import NotesPlayer
-from sealkit.agents.arms.scene import scene_of
-from sealkit.agents.arms.wording import open_wording
+from sealkit.agents.arms import start_player
 from sealkit.agents.turns import Ask, Player, Reply
-from sealkit.plan.actors import BeliefStoreArm, NotesArm
+from sealkit.plan.actors import BeliefStoreArm, NotesArm, ToolsArm
 from sealkit.run.play import answered, play
 from sealkit.wire.canon import decode_record, digest_json
 from sealkit.wire.episode import Episode, Fact, Text
+from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
 from sealkit.wire.trace import is_blocked
 from sealkit.wire.verdict import Accepted
 from sealkit.world.beliefs import Statement
+from sealkit.world.loader import load_world, make_scenario
 from sealkit.world.sdk import words_of
 from tests.loopback.desk_policies import POLICIES as MODELS
 from tests.loopback.in_process import request_of
-from tests.underwriting_b.conftest import CONTROL, LEVELS, POLICIES
+from tests.underwriting_b.conftest import CONTROL, LEVELS, POLICIES, ROOT
 from tests.verifiers.loading import witness
 
 if TYPE_CHECKING:
@@ -37,13 +36,16 @@ STORE = BeliefStoreArm(
 )  # fmt: skip
 
 
-def player(desk: Desk, family: str, arm: NotesArm | BeliefStoreArm) -> Player:
-    wording, scene = open_wording(desk.world), scene_of(desk.scenario(family))
-    return NotesPlayer(arm, wording, scene) if isinstance(arm, NotesArm) else StorePlayer(arm, wording, scene)
+TOOLS = ToolsArm(role="control", scaffold="tools", model="agent")
+ModelArm: TypeAlias = NotesArm | BeliefStoreArm | ToolsArm
+
+
+def player(desk: Desk, family: str, arm: ModelArm) -> Player:
+    return start_player(arm, desk.world, desk.scenario(family), ROOT)[0]
 
 
 def spoken(
-    desk: Desk, family: str, replies: list[str], arm: NotesArm | BeliefStoreArm = NOTES
+    desk: Desk, family: str, replies: list[str], arm: ModelArm = NOTES
 ) -> tuple[Episode, list[Ask]]:
     """The episode of a model arm with these replies, and what it was asked."""
     trusted, asked, waiting = desk.trusted(desk.scenario(family)), list[Ask](), iter(replies)
@@ -72,8 +74,9 @@ def test_a_model_that_says_what_a_policy_does_does_it(desk: Desk, policy: str, f
     assert dict(desk.judge(desk.scenario(family), episode)) == desk.judged(policy, family)
 
 
+@pytest.mark.parametrize("arm", [NOTES, TOOLS], ids=["json", "tools"])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_what_a_model_is_shown_is_enough_to_play_each_policy(desk: Desk, policy: str) -> None:
+def test_what_a_model_is_shown_is_enough_to_play_each_policy(desk: Desk, policy: str, arm: ModelArm) -> None:
     """A policy behind the eyes of a model, which sees the request and nothing else, does as the scripted one does."""
     for family in desk.world.families:
         trusted = desk.trusted(desk.scenario(family))
@@ -82,7 +85,7 @@ def test_what_a_model_is_shown_is_enough_to_play_each_policy(desk: Desk, policy:
             text = MODELS[policy](request_of(question))
             return Reply(text=text, status="complete", call=digest_json(text))
 
-        line = answered(play(desk.world, player(desk, family, NOTES), trusted, {}, reads_truth=False), answer)
+        line = answered(play(desk.world, player(desk, family, arm), trusted, {}, reads_truth=False), answer)
         acts = [act.action for act in decode_record(line, Episode).acts]
         assert acts == [act.action for act in decode_record(desk.play(policy, family)[1], Episode).acts], family
 
@@ -125,6 +128,41 @@ def test_a_controller_holds_back_a_submission_on_a_superseded_policy(desk: Desk)
     assert is_blocked(episode.acts[4].action) and "policy maximum" in str(episode.acts[4].action.args["say"])
     assert episode.closing.ended == "budget"
     assert (desk.world.folder / "prompts" / "beliefs.md").read_text("utf-8").strip() in asked[0].messages[0].content
+
+
+def test_tools_are_told_in_the_endpoints_own_way(desk: Desk) -> None:
+    _, (first, *_) = spoken(desk, CONTROL, ["?"] * 16, TOOLS)
+    assert first.schema is None
+    assert [tool.name for tool in first.tools] == [name.replace(".", "_") for name in desk.scenario(CONTROL).footprints]
+    told = next(tool for tool in first.tools if tool.name == "underwriting_calculate")
+    assert told.description.startswith("Calculate debt to income. The ratio of a monthly debt")
+    assert set(told.parameters) == {"type", "properties", "required", "additionalProperties"}
+    system = first.messages[0].content
+    assert "call exactly one of your tools" in system and "JSON" not in system
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("I would read the case.", "it holds no JSON object"),
+        ('{"tool": "case_read", "arguments": {}}\n{"tool": "policy_read", "arguments": {}}', "more than one"),
+        ('{"tool": "case_close", "arguments": {}}', "the tool is none of"),
+        ('{"tool": "case.read", "arguments": {}}', "the tool is none of"),
+        ('{"tool": "case_read", "arguments": "{"}', "`arguments` is no object"),
+        ('{"action": "case_read", "arguments": {}}', "the tool is no text"),
+    ],
+)
+def test_what_calls_no_tool_uses_up_an_action(desk: Desk, reply: str, why: str) -> None:
+    episode, _ = spoken(desk, CONTROL, [reply] * 16, TOOLS)
+    assert {act.action.name for act in episode.acts[1:]} == {"noop"}
+    assert why in str(episode.acts[1].action.args["say"])
+
+
+def test_a_world_without_schemas_has_no_tools_for_a_model() -> None:
+    house = load_world(ROOT, "house")
+    scenario = make_scenario(house, "stale_door", 0, {"turn_budget": 15, "observation_window": 3})
+    with pytest.raises(UsageError, match="gives its actions no schemas"):
+        start_player(TOOLS, house, scenario, ROOT)
 
 
 def test_what_a_return_states_is_what_its_facts_are(desk: Desk) -> None:

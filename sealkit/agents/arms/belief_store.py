@@ -45,7 +45,8 @@ class StorePlayer(Talker):
 
     def __init__(self, arm: BeliefStoreArm, wording: Wording, scene: Scene) -> None:
         how = filled(own_prompt("belief_store"), argument=own_prompt(wording.argument), plan_chars=arm.plan_chars)
-        super().__init__(arm.model, wording, scene, (how, wording.prompt("beliefs")))
+        parts = (own_prompt("json"), wording.prompt("actions"), how, wording.prompt("beliefs"))
+        super().__init__(arm.model, wording, scene, parts)
         self._enforced = arm.enforce == "revalidation"
         self._limit = arm.plan_chars
         self._plan = ""

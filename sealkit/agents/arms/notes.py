@@ -22,7 +22,7 @@ class NotesPlayer(Talker):
 
     def __init__(self, arm: NotesArm, wording: Wording, scene: Scene) -> None:
         how = filled(own_prompt("notes"), argument=own_prompt(wording.argument), notes_chars=arm.notes_chars)
-        super().__init__(arm.model, wording, scene, (how,))
+        super().__init__(arm.model, wording, scene, (own_prompt("json"), wording.prompt("actions"), how))
         self._limit = arm.notes_chars
         self._notes = ""
 

@@ -1,7 +1,7 @@
 """What a model is asked each turn: one prompt core for all arms, the world's own words, and what the agent may see.
 
-    system   prompts/core.md, the world's prompts/actions.md, and how to reply: prompts/notes.md, or
-             prompts/belief_store.md with the world's prompts/beliefs.md
+    system   prompts/core.md; then prompts/json.md, the world's prompts/actions.md, and how to reply: prompts/notes.md,
+             or prompts/belief_store.md with the world's prompts/beliefs.md. Where actions are tools, prompts/tools.md
     user     the briefing, the last returns, what the agent kept, how many actions are left
 
 Arms differ in nothing else. Arms A and B are asked in the same bytes.

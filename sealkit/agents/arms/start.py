@@ -9,10 +9,11 @@ from sealkit.agents.arms.command import start_command
 from sealkit.agents.arms.notes import NotesPlayer
 from sealkit.agents.arms.own import start_own
 from sealkit.agents.arms.scene import scene_of
+from sealkit.agents.arms.tools import ToolsPlayer
 from sealkit.agents.arms.wording import open_wording
 from sealkit.agents.scripted import start_scripted
 from sealkit.agents.turns import Player
-from sealkit.plan.actors import Arm, CommandArm, ExternalArm, NotesArm, OwnArm, ScriptedArm
+from sealkit.plan.actors import Arm, CommandArm, ExternalArm, NotesArm, OwnArm, ScriptedArm, ToolsArm
 from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import UsageError
 from sealkit.world.loader import LoadedWorld
@@ -35,4 +36,6 @@ def start_player(arm: Arm, world: LoadedWorld, scenario: Scenario, study: Path) 
     wording, scene = open_wording(world), scene_of(scenario)
     if isinstance(arm, NotesArm):
         return NotesPlayer(arm, wording, scene), False
+    if isinstance(arm, ToolsArm):
+        return ToolsPlayer(arm, wording, scene), False
     return StorePlayer(arm, wording, scene), False

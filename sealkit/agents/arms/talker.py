@@ -9,7 +9,7 @@ from typing import Final
 from sealkit.agents.arms.prompt import own_prompt, system_text, user_text
 from sealkit.agents.arms.scene import Scene
 from sealkit.agents.arms.wording import Wording
-from sealkit.agents.turns import Ask, Fault, Message, Move, Reply, Turn
+from sealkit.agents.turns import Ask, Fault, Message, Move, Reply, Tool, Turn
 from sealkit.wire.records import Json
 from sealkit.world.replies import Object, Unreadable, read_object
 from sealkit.world.sdk import View, words_of
@@ -19,7 +19,7 @@ SAY: Final[Mapping[str, str]] = {
     "cut_off": "Your reply was cut off before it ended. The turn is used.\n",
 }
 UNREADABLE: Final = "unparsable_reply"
-_SAID_OF_A_TOOL: Final = ("$schema", "title", "description")  # no part of what a reply must fit
+SAID_OF_A_TOOL: Final = ("$schema", "title", "description")  # no part of what a reply must fit
 
 
 class Talker(ABC):
@@ -32,7 +32,7 @@ class Talker(ABC):
         self._role = role
         self._window = scene.window()
         self._returns: list[tuple[int, str]] = []
-        self._system = system_text((own_prompt("core"), wording.prompt("actions"), *how_to_reply))
+        self._system = system_text((own_prompt("core"), *how_to_reply))
 
     def turn(self, view: View) -> Turn:
         """Ask once; what the model replied is the move, or the fault."""
@@ -56,8 +56,12 @@ class Talker(ABC):
         """What the arm keeps of an act in which nothing was decided."""
 
     @abstractmethod
-    def schema(self) -> dict[str, Json]:
-        """What a reply is due to look like."""
+    def schema(self) -> dict[str, Json] | None:
+        """What a reply is due to look like; None if it is to call a tool."""
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the model may call."""
+        return ()
 
     @abstractmethod
     def decide(self, reply: Object, call: str) -> Move | Unreadable:
@@ -66,7 +70,7 @@ class Talker(ABC):
     def _question(self, view: View) -> Ask:
         user = user_text(self.scene.briefing, self._returns, self.kept(), view.acts_left)
         messages = (Message(role="system", content=self._system), Message(role="user", content=user))
-        return Ask(role=self._role, messages=messages, schema=self.schema())
+        return Ask(role=self._role, messages=messages, schema=self.schema(), tools=self.tools())
 
     def _decided(self, reply: Reply) -> Move | Fault:
         if reply.status != "complete":
@@ -95,6 +99,6 @@ def reply_schema(wording: Wording, **more: Json) -> dict[str, Json]:
 def _argument_schema(wording: Wording) -> dict[str, Json]:
     """A text, or the arguments of any action; that they are those of the action asked for, the world looks at."""
     schemas = [dict(takes) for takes in wording.actions.values() if isinstance(takes, Mapping)]
-    bare = [{key: part for key, part in schema.items() if key not in _SAID_OF_A_TOOL} for schema in schemas]
+    bare = [{key: part for key, part in schema.items() if key not in SAID_OF_A_TOOL} for schema in schemas]
     distinct: list[Json] = [schema for n, schema in enumerate(bare) if schema not in bare[:n]]
     return {"anyOf": distinct} if distinct else {"type": "string"}

@@ -7,12 +7,16 @@
 >>> body = b'{"model":"m","choices":[{"finish_reason":"stop","message":{"content":"north"}}]}'
 >>> read_reply(body, model)
 Read(status='complete', text='north', why='', model='m', fingerprint=None, input_tokens=None, output_tokens=None)
+>>> called = body.replace(b'"content":"north"', b'"tool_calls":[{"function":{"name":"go","arguments":"{}"}}]')
+>>> read_reply(called, model).text
+'{"tool": "go", "arguments": {}}'
 >>> read_reply(body.replace(b'"m"', b'"n"'), model).why
 "the reply is by 'n', and the plan says 'm'"
 
 Always asserted: the model's id, one choice, a known reason for the end. Asserted where the reply says it: that usage
 keeps within the bound on output tokens, that nothing was spent on reasoning that is off, that echoed settings are
-the plan's. What a reply does not say is not known, and `docs/models.md` says so.
+the plan's. A call of a tool is read as the text of a JSON object, several as one a line; arguments that are no one
+JSON object stand there as the text that they are. What a reply does not say is not known, and `docs/models.md` says so.
 """
 
 from __future__ import annotations
@@ -27,11 +31,13 @@ from msgspec import Meta
 
 from sealkit.plan.actors import Model
 from sealkit.wire.calls import CALL_STATUSES, Answered, Status, Unanswered
+from sealkit.world.replies import Unreadable, read_object
 
 Tokens = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 MAX_NAME: Final = 200
 # Words for "the model was done"; anything else that is not below is no reply to build on.
 _DONE: Final = frozenset({"stop", "eos_token", "stop_sequence", "end_turn"})
+_CALLED: Final = _DONE | {"tool_calls", "tool_use"}
 _ENDS: Final[dict[str, Answered]] = {"length": "cut_off", "content_filter": "refusal"}
 
 
@@ -45,8 +51,18 @@ class _Usage(msgspec.Struct):
     completion_tokens_details: _OutputDetails | None = None
 
 
+class _Function(msgspec.Struct):
+    name: str = ""
+    arguments: str | None = None
+
+
+class _ToolCall(msgspec.Struct):
+    function: _Function
+
+
 class _Message(msgspec.Struct):
     content: str | None = None
+    tool_calls: tuple[_ToolCall, ...] | None = None
     refusal: str | None = None
     reasoning: Any = None
     reasoning_content: Any = None
@@ -146,11 +162,23 @@ def _content(reply: _Completion) -> tuple[Status, str]:
     status = _ENDS.get(reason or "")
     if status is not None:  # cut off or filtered, also before the first word
         return status, message.content or ""
-    if message.content is None:
+    if message.content is None and not message.tool_calls:
         return "empty_reply", "its choice has no text"
-    if reason not in _DONE:
+    if reason not in (_CALLED if message.tool_calls else _DONE):
         return "malformed_reply", f"it ended for the reason {str(reason)[:80]!a}"
-    return "complete", message.content
+    if message.tool_calls:
+        return "complete", "\n".join(_called(call.function) for call in message.tool_calls)
+    return "complete", message.content or ""
+
+
+def _called(function: _Function) -> str:
+    """A call of a tool as the text of a JSON object."""
+    written = function.arguments or "{}"
+    given = read_object(written) if written.lstrip().startswith("{") else written
+    try:
+        return json.dumps({"tool": function.name, "arguments": written if isinstance(given, Unreadable) else given})
+    except RecursionError:
+        return json.dumps({"tool": function.name, "arguments": written})
 
 
 def _has_lone_surrogates(body: bytes) -> bool:

@@ -10,8 +10,9 @@
 >>> encode_request(ask, model, "openai")
 b'{"max_completion_tokens":9,"messages":[{"content":"hi","role":"user"}],"model":"m","temperature":0.7}'
 
-A schema is sent as `response_format`, strict, under the constant name `reply`. Endpoints spell some settings in
-their own way, so a request has a form; the plan says what is set, the form only how it is spelt:
+A schema is sent as `response_format`, strict, under the constant name `reply`; tools as functions, of which one is to
+be called, and one alone. Endpoints spell some settings in their own way, so a request has a form; the plan says what is
+set, the form only how it is spelt:
 
     vllm     vLLM, SGLang, llama.cpp's server; reasoning is turned off in the chat template
     llama    llama-cpp-python's server: the same, and a schema is spelt as a `json_object`
@@ -24,6 +25,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+
+from msgspec import to_builtins
 
 from sealkit.agents.turns import Ask
 from sealkit.plan.actors import Model, ModelByFactor
@@ -75,6 +78,9 @@ def encode_request(ask: Ask, model: Model, form: str) -> bytes:
             if spelt.names_schemas
             else {"type": "json_object", "schema": ask.schema}
         )
+    if ask.tools:
+        body["tools"] = [{"type": "function", "function": to_builtins(tool)} for tool in ask.tools]
+        body["tool_choice"], body["parallel_tool_calls"] = "required", False
     return encode_json(body)  # type: ignore[arg-type]  # a float among JSON values
 
 

@@ -91,10 +91,10 @@ def test_no_request_holds_what_is_hidden_from_the_agent(arm: str) -> None:
 
 def test_all_arms_share_the_core_and_the_worlds_actions() -> None:
     systems = {arm: replay([], arm)[1][0].messages[0].content for arm in "ABCD"}
-    core = (ROOT / "sealkit/agents/arms/prompts/core.md").read_text().strip()
+    core, how = ((ROOT / f"sealkit/agents/arms/prompts/{name}.md").read_text().strip() for name in ("core", "json"))
     world = (ROOT / "worlds/house/prompts/actions.md").read_text().strip()
     for system in systems.values():
-        assert system.startswith(f"{core}\n\n{world}\n\n")
+        assert system.startswith(f"{core}\n\n{how}\n\n{world}\n\n")
     assert systems["A"] == systems["B"] != systems["C"] == systems["D"]
     assert "at most 600 characters" in systems["A"] and "at most 200 characters" in systems["C"]
 

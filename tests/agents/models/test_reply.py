@@ -137,3 +137,48 @@ def test_no_body_is_beyond_words(raw: bytes) -> None:
     assert found.status in CALL_STATUSES
     msgspec.json.encode((found.text, found.why, found.model, found.fingerprint))  # no lone surrogate is let through
     assert bool(found.why) is (CALL_STATUSES[found.status] != "answer")
+
+
+# --- calls of tools ----------------------------------------------------------------------------------
+
+
+def called(*arguments: str | None, name: str = "go", **over: Any) -> Read:
+    calls = [{"id": "1", "type": "function", "function": {"name": name, "arguments": item}} for item in arguments]
+    return read(message={"content": None, "tool_calls": calls}, **({"finish_reason": "tool_calls"} | over))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('{"to": "porch", "n": 3}', '{"tool": "go", "arguments": {"to": "porch", "n": 3}}'),
+        ("", '{"tool": "go", "arguments": {}}'),
+        (None, '{"tool": "go", "arguments": {}}'),
+        ("north", '{"tool": "go", "arguments": "north"}'),
+        ("[1]", '{"tool": "go", "arguments": "[1]"}'),
+        ('{"to": 1', '{"tool": "go", "arguments": "{\\"to\\": 1"}'),
+        ('{"to": 1, "to": 2}', '{"tool": "go", "arguments": "{\\"to\\": 1, \\"to\\": 2}"}'),
+        ('{"to": "\\ud800"}', '{"tool": "go", "arguments": {"to": "\\ud800"}}'),
+    ],
+)
+def test_a_call_of_a_tool_is_the_text_of_an_object(arguments: str | None, text: str) -> None:
+    found = called(arguments)
+    assert (found.status, found.text) == ("complete", text)
+
+
+def test_several_calls_are_several_objects_and_text_beside_a_call_is_dropped() -> None:
+    assert called("{}", "{}").text == '{"tool": "go", "arguments": {}}\n{"tool": "go", "arguments": {}}'
+    function = {"name": "go", "arguments": "{}"}
+    beside = read(message={"content": "I go.", "tool_calls": [{"function": function}]})
+    assert (beside.status, beside.text) == ("complete", '{"tool": "go", "arguments": {}}')
+
+
+def test_a_call_that_was_cut_off_is_no_call() -> None:
+    assert called('{"to', finish_reason="length").status == "cut_off"
+    assert called("{}", finish_reason="content_filter").status == "refusal"
+    assert read(finish_reason="tool_calls").status == "malformed_reply", "it names a call and has none"
+    assert read(message={"content": None, "tool_calls": []}).status == "empty_reply"
+
+
+@pytest.mark.parametrize("depth", [10, 900, 5_000, 100_000])
+def test_deep_arguments_are_bounded(depth: int) -> None:
+    assert called('{"a":' * depth + "1" + "}" * depth).status in ("complete", "malformed_reply")

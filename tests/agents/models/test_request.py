@@ -16,7 +16,7 @@ from sealkit.agents.models.budget import Budget, Limits, Need, Spent, cost_micro
 from sealkit.agents.models.errors import PauseError
 from sealkit.agents.models.exchange import http_status_word, wait_s
 from sealkit.agents.models.request import FORMS, encode_request, model_of
-from sealkit.agents.turns import Ask, Message
+from sealkit.agents.turns import Ask, Message, Tool
 from sealkit.plan.actors import Model, ModelByFactor, Price
 from sealkit.wire.errors import MalformedError
 from tests.agents.models.bench import SLOT, Bench
@@ -155,3 +155,13 @@ def test_whatever_it_asks_for_the_wait_is_bounded(told: str) -> None:
 )  # fmt: skip
 def test_http_statuses(status: int, word: str | None) -> None:
     assert http_status_word(status) == word
+
+
+def test_tools_are_functions_of_which_one_is_to_be_called() -> None:
+    tool = Tool(name="go", description="Go somewhere.", parameters={"type": "object"})
+    for form in FORMS:
+        asked = json.loads(encode_request(msgspec.structs.replace(ask(), tools=(tool,)), model(), form))
+        function = {"name": "go", "description": "Go somewhere.", "parameters": {"type": "object"}}
+        assert asked["tools"] == [{"type": "function", "function": function}]
+        assert (asked["tool_choice"], asked["parallel_tool_calls"]) == ("required", False)
+        assert "tools" not in json.loads(encode_request(ask(), model(), form))
