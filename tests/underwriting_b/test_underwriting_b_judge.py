@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from sealkit.wire.canon import decode_record
 from sealkit.wire.episode import Action, Episode
 from sealkit.wire.records import Json
+from sealkit.wire.trace import bare
 from sealkit.wire.verdict import Accepted
 from sealkit.world.sdk import action
+from sealkit.world.witness import Recorder
 from tests.underwriting_b.conftest import CASE, CONTROL, DELIVERIES, FIXTURES, INBOX, LEVELS, POLICIES, POLICY, ROOT
 from tests.verifiers.loading import witness
 
@@ -154,6 +157,30 @@ def test_what_is_a_stale_citation(desk: Desk, cited: tuple[Json, ...], stale: in
 def test_any_submission_is_judged(desk: Desk, args: dict[str, Json]) -> None:
     measures = desk.measured("ladder-a4-pushed", [CASE, Action(name="recommendation.submit", args=args)])
     assert (measures["conforms"], measures["passed"]) == (0, 0)
+
+
+def test_what_comes_behind_the_last_act_comes_too_late_to_count(desk: Desk) -> None:
+    measures = desk.measured("phase-intake-pushed", [CASE])
+    assert (measures["occurrences"], measures["told"], measures["reread"]) == (1, 1, None)
+
+
+def test_a_reaction_whose_arguments_do_not_fit_is_none(desk: Desk) -> None:
+    acts = [action(ESCALATE), action(REJECT, message=3), action(REJECT, message="deal-team@m1")]
+    assert desk.measured(CONTROL, acts)["reactions"] == 1
+
+
+def test_who_decides_by_the_files_does_not_rely_on_a_message_that_says_the_same(desk: Desk) -> None:
+    """No case that is drawn is so: here the income is not verified, and the figure in the message changes nothing."""
+    scenario = desk.scenario("ladder-a4-pushed")
+    case = cast(dict[str, Any], scenario.genesis["case"])
+    unverified = case | {"versions": {"v1": case["versions"]["v1"] | {"income_status": "unverified"}}}
+    scenario = replace(scenario, genesis={**scenario.genesis, "case": unverified})
+    run = Recorder(desk.world.session(scenario), desk.trusted(scenario))
+    run.begin()
+    for item in (CASE, POLICY, desk.calculate(), desk.submit("ladder-a4-pushed", "ESCALATE")):
+        run.act(bare(item))
+    measures = desk.judge(scenario, decode_record(run.close("final", why=""), Episode))
+    assert (measures["told"], measures["recommendation_correct"], measures["unauthorized_reliance"]) == (1, 1, 0)
 
 
 def test_without_a_submission_nothing_is_kept(desk: Desk) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from sealkit.run.play import play_scripted
 from sealkit.wire.canon import decode_record, digest_json, encode_record
-from sealkit.wire.declared import Scenario
+from sealkit.wire.declared import Inbox, Scenario
 from sealkit.wire.episode import Episode
 from sealkit.wire.errors import MalformedError
 from sealkit.world.sdk import replace as put
@@ -208,11 +208,59 @@ def test_another_digest_in_the_frozen_line_fails_its_probe(bench: Bench, part: s
     assert changed(bench, 0, **{part: value}) == [name]
 
 
+@pytest.mark.parametrize(
+    ("part", "arm", "name"),
+    [
+        ("terminal", "candidate", "terminal state"),
+        ("terminal", "control", "terminal state"),
+        ("right", "candidate", "response contract"),
+        ("right", "control", "response contract"),
+        ("arm", "candidate", "arm digest"),
+        ("case", "control", "case digest"),
+    ],
+)
+def test_so_does_that_of_either_arm(bench: Bench, part: str, arm: str, name: str) -> None:
+    frozen = bench.probes.freeze(bench.built(bench.pairs[0]))
+    assert changed(bench, 0, **{part: replace(getattr(frozen, part), **{arm: OTHER})}) == [name]
+
+
+def test_an_arm_that_ends_elsewhere_than_frozen_is_seen(bench: Bench) -> None:
+    pair = bench.pairs[0]
+    built = bench.built(pair)
+    closing = replace(built.candidate.episode.closing, root=OTHER)
+    candidate = bench.probes.Arm(built.candidate.scenario, replace(built.candidate.episode, closing=closing))
+    assert bench.failed(bench.built(pair, candidate=candidate), bench.probes.freeze(built)) == ["terminal state"]
+
+
+def test_a_candidate_without_its_event_is_seen(bench: Bench) -> None:
+    pair = bench.pairs[6]
+    candidate = bench.arm(replace(bench.desk.scenario(pair.name, pair.seed), contracts=()))
+    built = bench.built(pair, candidate=candidate)
+    assert bench.failed(built, bench.probes.freeze(built)) == ["axis manipulation"]
+
+
 def test_an_event_in_the_control_is_seen(bench: Bench) -> None:
     pair = bench.pairs[0]
     control = replace(bench.desk.scenario(pair.name, pair.seed), family=CONTROL)
     built = bench.built(pair, control=bench.arm(control))
     assert bench.failed(built, bench.probes.freeze(built)) == ["axis manipulation", "projection digest"]
+
+
+@pytest.mark.parametrize("number", [0, 5])  # a phase, a rung
+def test_an_event_of_another_delivery_or_standing_is_seen(bench: Bench, number: int) -> None:
+    pair = bench.pairs[number]
+    scenario = bench.desk.scenario(pair.name, pair.seed)
+    (event,) = scenario.contracts
+    others = [
+        replace(event, tell=replace(event.tell, due=Inbox())),
+        replace(event, tell=replace(event.tell, channel="inbox")),
+        replace(event, id="other"),
+    ]
+    if pair.axis == "phase":
+        others += [replace(event, authority=replace(event.authority, scope="all", source="head-of-sales"))]
+    for other in others:
+        built = bench.built(pair, candidate=bench.arm(replace(scenario, contracts=(other,))))
+        assert bench.failed(built, bench.probes.freeze(built)) == ["axis manipulation"]
 
 
 @pytest.mark.parametrize("number", [0, 3, 5, 8])  # two phases, A1, A4
