@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 
 from sealkit.world.draws import Draws
 from sealkit.world.sdk import (
-    ActsLater,
     Authority,
     Contract,
     Inbox,
@@ -127,7 +126,7 @@ def event(pair: Pair, seed: int) -> Contract:
     """The message of a candidate; the owner's word, and no other, is a new version of the policy."""
     sees, when = _point(pair.point, case_of(seed))
     by = AUTHORITIES[pair.rung]
-    due: Inbox | ThisReturn | ActsLater = Inbox() if pair.delivery == "inbox" else ThisReturn()
+    due: Inbox | ThisReturn = Inbox() if pair.delivery == "inbox" else ThisReturn()
     words = f"[{by.source}@m1] From {SENDERS[pair.rung]}: the largest debt to income is {STRICTER} ppm from now on.\n"
     return contract(
         EVENT,
