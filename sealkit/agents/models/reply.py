@@ -31,7 +31,6 @@ from msgspec import Meta
 
 from sealkit.plan.actors import Model
 from sealkit.wire.calls import CALL_STATUSES, Answered, Status, Unanswered
-from sealkit.world.replies import Unreadable, read_object
 
 Tokens = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 MAX_NAME: Final = 200
@@ -174,11 +173,19 @@ def _content(reply: _Completion) -> tuple[Status, str]:
 def _called(function: _Function) -> str:
     """A call of a tool as the text of a JSON object."""
     written = function.arguments or "{}"
-    given = read_object(written) if written.lstrip().startswith("{") else written
     try:
-        return json.dumps({"tool": function.name, "arguments": written if isinstance(given, Unreadable) else given})
-    except RecursionError:
+        given = json.loads(written, object_pairs_hook=_once)
+        return json.dumps({"tool": function.name, "arguments": given if isinstance(given, dict) else written})
+    except (ValueError, RecursionError):  # no JSON, a key twice, an integer without end, too deep
         return json.dumps({"tool": function.name, "arguments": written})
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys all differ; `ValueError` otherwise."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 def _has_lone_surrogates(body: bytes) -> bool:
