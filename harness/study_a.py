@@ -30,6 +30,8 @@ FOLDER_OF = {
     "terminal": "terminal", "event_log": "event_log", "milestones": "milestones", "canonical_action": "telemetry",
     "state_transition": "telemetry", "causal": "causal", "causal_declared": "causal",
 }  # fmt: skip
+# Mutations of what became of the state, as it stands at the bounds of acts.
+OF_STATE = frozenset(("M1", "M4", "M5", "M7", "M8", "F1", "F2", "F3", "F4", "F10"))
 
 
 def main(arguments: list[str]) -> None:
@@ -113,6 +115,9 @@ def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
     measures = {
         "detected": {row.mutation: int(row.answer == "rejected") for row in rows},
         "located": {row.mutation: int(row.exact) for row in rows},
+        "state_detected": {
+            row.mutation: int(row.answer == "rejected") for row in rows if row.mutation.split(".")[0] in OF_STATE
+        },
         "detections": sum(row.answer == "rejected" for row in rows),
         "locations": sum(row.exact for row in rows),
         "abstained": {row.mutation: int(row.answer == "abstained") for row in rows},

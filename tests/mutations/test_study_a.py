@@ -21,7 +21,7 @@ FIRST = 59  # parents below belong to tests
 EVERY = (
     "drawn_detected", "detected", "located", "abstained", "as_predicted", "unpredicted", "not_isolated", "forks",
     "baselines_conform", "errored", "false_rejection", "faithful_abstention", "view_bytes", "check_us", "detections",
-    "locations",
+    "locations", "state_detected",
 )  # fmt: skip
 
 
