@@ -27,7 +27,7 @@ from typing import Final
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.rights import lacking
-from sealkit.plan.ruling import GATE_MEANINGS, GATES, Gate
+from sealkit.plan.ruling import GATE_MEANINGS, GATES, GATES_BY_HYPOTHESIS, Gate
 from sealkit.plan.schema import Spec
 
 REPLAY: Final = "replay"
@@ -202,11 +202,9 @@ def _by_hypothesis(gate: Gate) -> Callable[[Spec, Evidence], Decision]:
 
 _DECISIONS: Mapping[Gate, Callable[[Spec, Evidence], Decision]] = {
     "sealed_before_look": _sealed_before_look,
-    "baselines_conform": _by_hypothesis("baselines_conform"),
-    "forks_isolated": _by_hypothesis("forks_isolated"),
     "denominators_reconcile": _denominators_reconcile,
-    "false_rejection_acceptable": _by_hypothesis("false_rejection_acceptable"),
     "rights_documented": _rights_documented,
     "claims_follow_map": _claims_follow_map,
     "files_verify": _files_verify,
+    **{gate: _by_hypothesis(gate) for gate in GATES_BY_HYPOTHESIS},
 }

@@ -14,7 +14,7 @@ from typing import Final
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.questions import questions
-from sealkit.plan.ruling import GATES
+from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
 from sealkit.plan.schema import Spec
 from sealkit.publish.measuring import pins_since
 from sealkit.seal.foundations import moved_hypotheses
@@ -31,10 +31,10 @@ def gates_by_hypothesis(sealed: SealedPlan, analysis: Analysis) -> Mapping[str, 
     spec, since = sealed.plan.spec, pins_since(sealed, TRIED)
     moved = moved_hypotheses(since[0].plan, sealed.plan) if since else ()
     return {
-        name: _ruled(spec, name, analysis, changed=name in moved)
-        for name in GATES
-        if name in spec.hypotheses
-    }  # fmt: skip
+        gate: _ruled(spec, gate, analysis, changed=gate in moved)
+        for gate in GATES_BY_HYPOTHESIS
+        if gate in spec.hypotheses
+    }
 
 
 def _ruled(spec: Spec, name: str, analysis: Analysis, *, changed: bool) -> tuple[bool, str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from sealkit.infer.gates import Evidence, decide_gates
+from sealkit.plan.describe import describe
 from sealkit.plan.load import Plan
 from sealkit.plan.ruling import Gate
 from sealkit.publish.gates_ruled import _ruled
@@ -49,3 +51,13 @@ def test_it_is_closed_if_nothing_could_be_estimated() -> None:
 
 def _with(gate: str, found: tuple[bool, str]) -> Evidence:
     return replace(FULL, ruled={**FULL.ruled, gate: found})
+
+
+def test_check_warns_of_a_gate_that_nothing_decides() -> None:
+    plan = plan_of("forks_isolated")
+    gates = ("forks_isolated", "baselines_conform")
+    spec = msgspec.structs.replace(plan.spec, gates=gates)
+    assert [warning for warning in describe(replace(plan, spec=spec)).warnings if "gate" in warning] == [
+        "nothing will be published, gate baselines_conform is closed: "
+        "no hypothesis baselines_conform says how it is decided"
+    ]
