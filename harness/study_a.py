@@ -20,10 +20,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sealkit.world.draws import Draws
-from sealkit.world.loader import Policy, load_package, load_policies
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT))  # a checkout has sealkit at its root; an installed one comes first
+
+from sealkit.world.draws import Draws  # noqa: E402
+from sealkit.world.loader import Policy, load_package, load_policies  # noqa: E402
+
 ISOLATED = Path(__file__).with_name("isolated.json")
 CONFORMING = Path(__file__).with_name("conforming.json")
 FOLDER_OF = {
