@@ -1,14 +1,18 @@
-"""Study A's program: one slot in, one record out (docs/your-own-harness.md). The arm is a policy, the seed a parent.
+"""Study A's program: one slot in, one record out (docs/your-own-harness.md). Arms are policies, seeds parents.
 
-    python harness/study_a.py --isolate house 77 underwriting 76 > harness/isolated.json    before the seal, no detector
-    python harness/study_a.py < assignment                                                   one slot
+    python harness/study_a.py --isolate 59 154 house underwriting > harness/isolated.json   before the seal, no detector
+    python harness/study_a.py --conform > harness/conforming.json                           before the seal, no fork
+    python harness/study_a.py < assignment                                                  one slot
 
 `isolated.json` has, for every parent, which forks passed the audit of isolation, by digest. It is sealed with the
 study; a slot shows its detector those forks and no other. What was left out, and why, stands beside it.
+`conforming.json` has, for every policy's folder, the clauses of the conformance suite and the digest of its files.
+A slot answers from both: whether every audited fork was isolated, and whether every baseline, as it is now, conformed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import time
@@ -16,15 +20,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sealkit.world.draws import Draws
-from sealkit.world.loader import Policy, load_package, load_policies
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT))  # a checkout has sealkit at its root; an installed one comes first
+
+from sealkit.world.draws import Draws  # noqa: E402
+from sealkit.world.loader import Policy, load_package, load_policies  # noqa: E402
+
 ISOLATED = Path(__file__).with_name("isolated.json")
+CONFORMING = Path(__file__).with_name("conforming.json")
 FOLDER_OF = {
     "terminal": "terminal", "event_log": "event_log", "milestones": "milestones", "canonical_action": "telemetry",
     "state_transition": "telemetry", "causal": "causal", "causal_declared": "causal",
 }  # fmt: skip
+# Mutations of what became of the state, as it stands at the bounds of acts.
+OF_STATE = frozenset(("M1", "M4", "M5", "M7", "M8", "F1", "F2", "F3", "F4", "F10"))
 
 
 def main(arguments: list[str]) -> None:
@@ -33,31 +42,69 @@ def main(arguments: list[str]) -> None:
     study: Any = import_module(f"{mutations.__name__}.study")
     if arguments[:1] == ["--isolate"]:
         audit = import_module(f"{mutations.__name__}.isolation.audit").audit
-        pairs = list(zip(arguments[1::2], map(int, arguments[2::2]), strict=True))
-        print(json.dumps(_isolate(study, audit, pairs), indent=0, sort_keys=True))
+        first, last = map(int, arguments[1:3])
+        parents = [(name, number) for name in arguments[3:] for number in range(first, last + 1)]
+        print(json.dumps(_isolate(study, audit, parents), indent=0, sort_keys=True))
+    elif arguments[:1] == ["--conform"]:
+        print(json.dumps(_conform(), indent=1, sort_keys=True))
     else:
         print(json.dumps(_answer(study, json.loads(sys.stdin.buffer.read()))))
 
 
-def _isolate(study: Any, audit: Any, worlds: list[tuple[str, int]]) -> dict[str, Any]:
+def _isolate(study: Any, audit: Any, parents: list[tuple[str, int]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, parents in worlds:
-        for number in range(parents):
-            parent = study.parent_of(ROOT, name, number)
-            rows = list(study.audited(parent, audit))
-            found[f"{name}/{number}"] = {
-                "parent": parent.digest,
-                "isolated": {mutation: digest for mutation, digest, why in rows if digest and not why},
-                "left_out": {mutation: why for mutation, digest, why in rows if digest and why},
-                "no_place": {mutation: why for mutation, digest, why in rows if not digest},
-            }
+    for name, number in parents:
+        parent = study.parent_of(ROOT, name, number)
+        rows = list(study.audited(parent, audit))
+        found[f"{name}/{number}"] = {
+            "parent": parent.digest,
+            "isolated": {mutation: digest for mutation, digest, why in rows if digest and not why},
+            "left_out": {mutation: why for mutation, digest, why in rows if digest and why},
+            "no_place": {mutation: why for mutation, digest, why in rows if not digest},
+        }
     return found
+
+
+def _conform() -> dict[str, Any]:
+    from sealkit.verify.conformance import examine_verifier  # a slot has no use for it
+
+    found: dict[str, Any] = {}
+    for name in sorted({*FOLDER_OF.values(), "witness"}):
+        findings = examine_verifier(ROOT, name)
+        found[name] = {
+            "files": files_digest(ROOT / "verifiers" / name),
+            "kept": {finding.clause: finding.detail for finding in findings if finding.kept},
+            "not_kept": {finding.clause: finding.detail for finding in findings if not finding.kept},
+        }
+    return found
+
+
+def files_digest(folder: Path) -> str:
+    """One digest over the names and bytes of a verifier's files."""
+    whole = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            name, content = str(path.relative_to(folder)), hashlib.sha256(path.read_bytes()).hexdigest()
+            whole.update(f"{name} {content}\n".encode())
+    return f"sha256:{whole.hexdigest()}"
+
+
+def _baselines_conform() -> bool:
+    """Whether every folder of a policy passed all clauses with the files that it has now."""
+    known = json.loads(CONFORMING.read_bytes())
+    return all(
+        name in known and known[name]["kept"] and not known[name]["not_kept"]
+        and known[name]["files"] == files_digest(ROOT / "verifiers" / name)
+        for name in sorted({*FOLDER_OF.values(), "witness"})
+    )  # fmt: skip
 
 
 def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
     name, number = str(asked["slot"]["family"]), int(asked["slot"]["seed"])
     policy = _policy(str(asked["options"]["policy"]))
     known = json.loads(ISOLATED.read_bytes())[f"{name}/{number}"]
+    if name == "underwriting":
+        import jsonschema  # type: ignore[import-untyped]  # noqa: F401  a world's modules are compiled anew, and what they import first with them
     parent = study.parent_of(ROOT, name, number)
     if parent.digest != known["parent"]:
         return _failed(f"parent {name}/{number} is not the one that was audited")
@@ -66,10 +113,21 @@ def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
         return _failed(f"{len(shown)} forks of {name}/{number}, {len(known['isolated'])} were audited")
     policy.check(parent.trusted, parent.line)  # a scenario is parsed once; its time belongs to no fork
     faithful, *rows = [study.ruled(policy, item, clock_us=_clock) for item in (parent, *shown)]
+    predicted = {row.mutation: study.as_predicted(str(asked["options"]["policy"]), row) for row in rows}
     measures = {
         "detected": {row.mutation: int(row.answer == "rejected") for row in rows},
         "located": {row.mutation: int(row.exact) for row in rows},
+        "state_detected": {
+            row.mutation: int(row.answer == "rejected") for row in rows if row.mutation.split(".")[0] in OF_STATE
+        },
+        "detections": sum(row.answer == "rejected" for row in rows),
+        "locations": sum(row.exact for row in rows),
         "abstained": {row.mutation: int(row.answer == "abstained") for row in rows},
+        "as_predicted": predicted,
+        "unpredicted": sum(came_true == 0 for came_true in predicted.values()),
+        "forks": len(rows),
+        "not_isolated": len(known.get("left_out", {})),
+        "baselines_conform": int("baselines_conform" in asked["measures"] and _baselines_conform()),
         "drawn_detected": _drawn(parent.digest, rows),
         "errored": sum(row.answer == "errored" for row in (faithful, *rows)),
         "false_rejection": int(faithful.answer == "rejected"),

@@ -4,9 +4,9 @@
     shown = forks_shown(parent, audited)              # forks that the audit let through, before any detector runs
     rows = [ruled(policy, fork, clock_us=clock) for fork in shown]
 
-Parents are numbered within their world: seed by seed, each with every family and every agent. Every fourth one is
-played in a way that is faithful and looks odd. Paths, policies and the clock come in from outside; nothing here reads
-a verifier.
+Parents are numbered within their world: seed by seed, each with every family. No two share a scenario, and agents take
+turns, so a parent is a draw of its own. About every fourth one is played in a way that is faithful and looks odd.
+Paths, policies and the clock come in from outside; nothing here reads a verifier.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .parents import ODD, odd, played
 Audit = Callable[..., tuple[str, ...]]
 PIN = digest_bytes(b"study A: parents are played for it, under no seal of their own")
 JUDGE = digest_bytes(b"study A: no judge")
-FIRST_SEED = 100  # engine and policies were built on lower seeds: no parent of the study was looked at before
+FIRST_SEED = 100  # engine and policies were built on lower seeds; tests use parents below number 59
 READS = {"house": Action(name="look", args={}), "underwriting": Action(name="policy.read", args={})}  # harmless
 MUTATIONS = tuple(f"{family.id}.{variant.name}" for family in FAMILIES.values() for variant in family.variants)
 
@@ -49,9 +49,10 @@ class Ruled:
 def parent_of(root: Path, name: str, number: int) -> Parent:
     """The parent with this number in the world `name`."""
     world = load_world(root, name)
-    cells = [(family, agent) for family in world.families for agent in world.agents]
-    family, agent = cells[number % len(cells)]
-    seed = FIRST_SEED + number // len(cells)
+    families, agents = tuple(world.families), tuple(world.agents)
+    turn, place = divmod(number, len(families))
+    family, agent = families[place], agents[(turn + place) % len(agents)]
+    seed = FIRST_SEED + turn
     scenario = encode_record(make_scenario(world, family, seed, world.trial_params))
     slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
     parent = played(world, agent, Trusted(pin=PIN, judge=JUDGE, slot=slot, scenario=scenario))
@@ -64,8 +65,9 @@ def parent_of(root: Path, name: str, number: int) -> Parent:
 
 
 def kind_of(number: int) -> str:
-    """`plain`, or the odd way in which every fourth parent is played."""
-    return "plain" if number % 4 != 3 else tuple(ODD)[number // 4 % len(ODD)]
+    """`plain`, or the odd way in which about every fourth parent is played: in time each way in each family."""
+    count = number + number // 6  # worlds have six families; with 7 the ways move on from family to family
+    return "plain" if count % 4 != 3 else tuple(ODD)[count // 4 % len(ODD)]
 
 
 def audited(parent: Parent, audit: Audit) -> Iterator[tuple[str, str, str]]:
@@ -83,6 +85,14 @@ def forks_shown(parent: Parent, isolated: Mapping[str, str]) -> tuple[Fork, ...]
     """The forks whose digest is that of an isolated one, by mutation; no other is shown to a detector."""
     made = [fork for fork in forks_of(parent) if isinstance(fork, Fork)]
     return tuple(fork for fork in made if isolated.get(f"{fork.family}.{fork.variant}") == digest_bytes(fork.line))
+
+
+def as_predicted(policy: str, row: Ruled) -> int | None:
+    """Whether the catalogue's prediction for this policy came true; None where it makes none, or says "p"."""
+    family, name = row.mutation.split(".")
+    (variant,) = (variant for variant in FAMILIES[family].variants if variant.name == name)
+    expected = variant.expected.get(policy, "p")
+    return None if expected == "p" else int((row.answer == "rejected") == (expected == "Y"))
 
 
 def ruled(policy: Policy, of: Fork | Parent, *, clock_us: Callable[[], int]) -> Ruled:

@@ -155,6 +155,10 @@ class Cells:
         """The units of every slot, of a metric that has a unit."""
         return self._ragged[metric, reading]
 
+    def units(self, kind: str) -> tuple[str, ...]:
+        """Every unit of this kind that any episode showed, by rank."""
+        return tuple(sorted(self._units.get(kind, {})))
+
     def ranks(self, kind: str) -> Numbers:
         """The rank, by name, of each unit of this kind that any episode showed."""
         known = self._units.get(kind, {})

@@ -1,7 +1,7 @@
 """Decides every gate of a plan from evidence that comes in as values; without its evidence a gate is closed.
 
     sealed_before_look          entry `sealed` precedes the first attempt and the first look in the journal's chain
-    baselines_conform           every baseline verifier passed its conformance suite
+    baselines_conform           every baseline passed its conformance suite
     forks_isolated              the independent audit found every fork to change exactly its one thing
     denominators_reconcile      every slot has its one status, as was recorded, and every effect's n adds up from there
     false_rejection_acceptable  faithful parents were rejected no more often than the frozen rule allows
@@ -10,6 +10,10 @@
     files_verify                the files at hand verify, run again to the same bytes, and give the recorded results;
                                 records of an external world cannot be run again, and the gate says so
 
+Three of them are about what a study compares: baselines_conform, forks_isolated and false_rejection_acceptable. The
+plan says how each is decided, by a hypothesis of the gate's name: the gate is open if every verdict on it is
+`supported`, and the hypothesis stands as it was before the first attempt.
+
 A gate is decided only if the plan names it, or named it when there could be outcomes; what is published needs all of
 these open. `NO_EVIDENCE` opens none of them but `rights_documented`, whose evidence is in the plan.
 """
@@ -17,13 +21,13 @@ these open. `NO_EVIDENCE` opens none of them but `rights_documented`, whose evid
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.rights import lacking
-from sealkit.plan.ruling import GATE_MEANINGS, GATES, Gate
+from sealkit.plan.ruling import GATE_MEANINGS, GATES, GATES_BY_HYPOTHESIS, Gate
 from sealkit.plan.schema import Spec
 
 REPLAY: Final = "replay"
@@ -39,7 +43,8 @@ class Evidence:
     `replayed` says that the sealed source ran, `rederived` that the analysis it gives is the recorded one; `verifiers`
     says of every verifier that ruled whose it is, and `collected_before` names the arms whose logs were begun before
     the seal. `withheld` counts the episodes and the readings that cannot be run again because a body was taken out, and
-    `programs` the episodes of arms whose program is not run again. The last three belong to studies of verifiers.
+    `programs` the episodes of arms whose program is not run again. `ruled` says of every hypothesis with the
+    name of a gate whether it opens that gate, and why.
     """
 
     sealed: int | None
@@ -59,9 +64,7 @@ class Evidence:
     withheld: tuple[int, int] = (0, 0)
     programs: int = 0
     collected_before: tuple[str, ...] = ()
-    conforming: tuple[str, ...] | None = None
-    audited: tuple[int, int] | None = None
-    false_rejections: tuple[bool, str] | None = None
+    ruled: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
 
 
 NO_EVIDENCE: Final = Evidence(
@@ -190,33 +193,18 @@ def _files_verify(spec: Spec, evidence: Evidence) -> Decision:
     return True, f"every byte checked, {again}, the recorded results derived again; ruled by {ruled}"
 
 
-def _baselines_conform(spec: Spec, evidence: Evidence) -> Decision:
-    if evidence.conforming is None:
-        return False, "no conformance suite was run"
-    missing = sorted(set(spec.verifiers) - set(evidence.conforming))
-    return not missing, f"not conforming: {', '.join(missing)}" if missing else ", ".join(evidence.conforming)
+def _by_hypothesis(gate: Gate) -> Callable[[Spec, Evidence], Decision]:
+    def decide(spec: Spec, evidence: Evidence) -> Decision:
+        return evidence.ruled.get(gate, (False, f"the plan has no hypothesis {gate}, which alone decides this gate"))
 
-
-def _forks_isolated(spec: Spec, evidence: Evidence) -> Decision:
-    if evidence.audited is None:
-        return False, "no fork was audited"
-    isolated, forks = evidence.audited
-    return forks > 0 and isolated == forks, f"{isolated} of {forks} forks change exactly one thing"
-
-
-def _false_rejection_acceptable(spec: Spec, evidence: Evidence) -> Decision:
-    if evidence.false_rejections is None:
-        return False, "no faithful parent was judged"
-    return evidence.false_rejections
+    return decide
 
 
 _DECISIONS: Mapping[Gate, Callable[[Spec, Evidence], Decision]] = {
     "sealed_before_look": _sealed_before_look,
-    "baselines_conform": _baselines_conform,
-    "forks_isolated": _forks_isolated,
     "denominators_reconcile": _denominators_reconcile,
-    "false_rejection_acceptable": _false_rejection_acceptable,
     "rights_documented": _rights_documented,
     "claims_follow_map": _claims_follow_map,
     "files_verify": _files_verify,
+    **{gate: _by_hypothesis(gate) for gate in GATES_BY_HYPOTHESIS},
 }

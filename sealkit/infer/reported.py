@@ -57,7 +57,7 @@ def _effects(cells: Cells, entry: ReportedEffects) -> Iterator[Row]:
     spec = cells.spec
     for name in entry.effects:
         for metric in entry.metrics:
-            for levels in _splits(spec, entry.split or (), name):
+            for levels in _splits(cells, entry.split or (), name, metric):
                 within = {factor: (level,) for factor, level in levels.items()}
                 found = estimate_effect(cells, spec.effects[name], metric, rule=spec.sample.missing, within=within)
                 split: Row = dict(levels)
@@ -65,14 +65,27 @@ def _effects(cells: Cells, entry: ReportedEffects) -> Iterator[Row]:
                 yield row | effect_row(spec, spec.effects[name], metric, found)
 
 
-def _splits(spec: Spec, split: tuple[str, ...], effect_name: str) -> Iterator[Levels]:
-    """The levels of the split, one combination after another: of factors that vary in the effect's population."""
+def _splits(cells: Cells, split: tuple[str, ...], effect_name: str, metric: str) -> Iterator[Levels]:
+    """The levels of the split, one combination after another: of factors that vary in the effect's population.
+
+    Units of the metric come last, those that any episode showed.
+    """
+    spec = cells.spec
     parts = _parts(spec, effect_name)
     fixed = {name for part in parts for name in (part.of if isinstance(part, Single) else sides(part)[0])}
     names = [name for name in spec.factors.levels() if name in split and name not in fixed]
     options = [[level for level in spec.factors.levels()[name] if _inside(spec, parts, name, level)] for name in names]
+    for unit in _units(spec, metric, split):
+        names.append(unit)
+        options.append([*cells.units(unit)])
     for levels in product(*options):
         yield dict(zip(names, levels, strict=True))
+
+
+def _units(spec: Spec, metric: str, split: tuple[str, ...]) -> list[str]:
+    """The unit that the metric is split by. A split by a unit splits only what has it."""
+    unit = getattr(spec.metrics[metric], "unit", None)
+    return [unit] if unit in split else []
 
 
 def _parts(spec: Spec, effect_name: str) -> list[Single | Contrast | PlusMinus]:
@@ -95,10 +108,12 @@ def _arms(cells: Cells, entry: ReportedArms) -> Iterator[Row]:
         readings = readings_of(spec, metric)
         # A split by a reading splits only what depends on the reading.
         names = [name for name in entry.split or () if name in factors or name in readings]
+        units = _units(spec, metric, entry.split or ())
         for arm in arms:
             options = [factors[name] if name in factors else _readings(spec, name, arm) for name in names]
+            options += [cells.units(unit) for unit in units]
             for levels in product(*options):
-                yield _arm(cells, entry, metric, arm, dict(zip(names, levels, strict=True)))
+                yield _arm(cells, entry, metric, arm, dict(zip((*names, *units), levels, strict=True)))
 
 
 def _readings(spec: Spec, name: str, arm: str) -> tuple[Level, ...]:
@@ -108,10 +123,13 @@ def _readings(spec: Spec, name: str, arm: str) -> tuple[Level, ...]:
 
 
 def _arm(cells: Cells, entry: ReportedArms, metric: str, arm: str, levels: Levels) -> Row:
-    effect = Single(of={"arm": arm, **levels}, population="", method=entry.method)
-    found = estimate_effect(cells, effect, metric, rule=cells.spec.sample.missing, within={})
+    unit = getattr(cells.spec.metrics[metric], "unit", None)
+    of = {name: level for name, level in levels.items() if name != unit}
+    within = {unit: (levels[unit],)} if unit in levels else {}
+    effect = Single(of={"arm": arm, **of}, population="", method=entry.method)
+    found = estimate_effect(cells, effect, metric, rule=cells.spec.sample.missing, within=within)
     split: Row = dict(levels)
     row: Row = {"arm": arm, "metric": metric, "split": split, **effect_row(cells.spec, effect, metric, found)}
-    if getattr(cells.spec.metrics[metric], "unit", None) is not None:
+    if unit is not None and not within:
         row["notes"] = ["units of one episode are not independent, and this interval takes them to be"]
     return row

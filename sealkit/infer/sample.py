@@ -7,7 +7,7 @@ stands for several cells of one side is refused, and named. Rows come in plan or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -95,19 +95,20 @@ def sample(
 ) -> Sample | NotEstimable:
     """The rows of `effect` on the metric, inside `within` too; `NotEstimable` if a stand-in is due and has no value.
 
+    `within` may also pick units, by the kind of unit that the metric names.
     `against` turns the direction of stand-ins around: for the minus part of a difference of effects.
     """
     chosen = levels_of(cells.spec, effect, within)
     if isinstance(effect, Single):
-        found = _side(cells, metric_name, effect.of, chosen, rule, plus=not against)
+        found = _side(cells, metric_name, effect.of, chosen, rule, within, plus=not against)
         if isinstance(found, NotEstimable):
             return found
         slots, parts = found
         return _sample(slots, [parts])
     plus, minus = sides(effect)
     _check_key(cells.grid, effect, plus, chosen)
-    one = _side(cells, metric_name, plus, chosen, rule, plus=not against)
-    other = _side(cells, metric_name, minus, chosen, rule, plus=against)
+    one = _side(cells, metric_name, plus, chosen, rule, within, plus=not against)
+    other = _side(cells, metric_name, minus, chosen, rule, within, plus=against)
     if isinstance(one, NotEstimable):
         return one
     if isinstance(other, NotEstimable):
@@ -135,6 +136,7 @@ def _side(
     fixed: Mapping[str, Level],
     chosen: Mapping[str, tuple[Level, ...]],
     rule: Rule,
+    within: Selection,
     *,
     plus: bool,
 ) -> tuple[Numbers, list[Outcomes]] | NotEstimable:
@@ -152,9 +154,18 @@ def _side(
         )
         if isinstance(side, NotEstimable):
             return side
-        found.append(side)
+        found.append(_picked(cells, side, metrics[name].unit, within))
     units = [metrics[name].unit for name in parts_of(cells.spec, metric_name)]
     return slots, summed_by_cell(found, units) if len(units) > 1 and any(units) else found
+
+
+def _picked(cells: Cells, side: Outcomes, unit: str | None, within: Selection) -> Outcomes:
+    """The rows of the units that `within` picks; all of them where it picks none, or the metric has no unit."""
+    if unit is None or unit not in within:
+        return side
+    ranks = [rank for rank, name in enumerate(cells.units(unit)) if _in(within, unit, name)]
+    here = np.isin(side.code % side.units, ranks)
+    return replace(side, code=side.code[here], value=side.value[here])
 
 
 def _check_key(

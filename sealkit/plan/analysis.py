@@ -246,7 +246,7 @@ class ReportedTest(Part):
 
 
 class ReportedEffects(Part):
-    """Each effect on each metric; with `by`, again inside each level of these factors."""
+    """Each effect on each metric; with `split`, again inside each level of these factors, or in each unit."""
 
     split: Words | None
     effects: Words
@@ -254,7 +254,7 @@ class ReportedEffects(Part):
 
 
 class ReportedArms(Part):
-    """Each metric in each of `arms` alone; with `split`, again inside each level of these factors."""
+    """Each metric in each of `arms` alone; with `split`, again inside each level of these factors, or in each unit."""
 
     split: Words | None
     arms: Pick

@@ -10,6 +10,7 @@ from sealkit.plan.fields import RESAMPLING, form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.questions import questions
 from sealkit.plan.rights import lacking
+from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
 from sealkit.plan.sample import WITHOUT_EPISODE, InterimLooks
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import STAGES, Basis, Stage, basis, slot_count
@@ -82,9 +83,14 @@ def _unfilled_units(spec: Spec) -> Iterator[str]:
 
 
 def _closed_gates(spec: Spec) -> tuple[str, ...]:
-    """What keeps a gate of this plan closed whatever is run; of the eight, one rests on the plan alone."""
-    wanting = lacking(spec) if "rights_documented" in spec.gates else ()
-    return tuple(f"nothing will be published, gate rights_documented is closed: {one}" for one in wanting)
+    """What keeps a gate of this plan closed whatever is run: rights that are lacking, or no rule for the gate."""
+    wanting = [("rights_documented", one) for one in (lacking(spec) if "rights_documented" in spec.gates else ())]
+    wanting += [
+        (gate, f"no hypothesis {gate} says how it is decided")
+        for gate in spec.gates
+        if gate in GATES_BY_HYPOTHESIS and gate not in spec.hypotheses
+    ]
+    return tuple(f"nothing will be published, gate {gate} is closed: {why}" for gate, why in wanting)
 
 
 def thin_bootstraps(spec: Spec) -> tuple[str, ...]:

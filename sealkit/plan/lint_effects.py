@@ -216,6 +216,7 @@ def _size(entry: Reported) -> int:
 
 def _reported(spec: Spec) -> Iterator[Problem]:
     factors = {**spec.factors.levels(), **spec.readings}
+    units = {name: getattr(metric, "unit", None) for name, metric in spec.metrics.items()}
     if sum(_size(entry) for entry in spec.reported_only) > MOST_REPORTED:
         yield Problem(("reported_only",), f"more than {MOST_REPORTED} comparisons", "report fewer")
     for index, entry in enumerate(spec.reported_only):
@@ -235,4 +236,5 @@ def _reported(spec: Spec) -> Iterator[Problem]:
             if name == "arm":
                 yield Problem((*path, "split", place), "arms are apart already", "split by other factors")
             else:
-                yield from not_there((*path, "split", place), "factor or reading", name, factors)
+                known = {**factors, **{unit: unit for metric in entry.metrics if (unit := units.get(metric))}}
+                yield from not_there((*path, "split", place), "factor, reading or unit", name, known)

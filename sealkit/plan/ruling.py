@@ -23,6 +23,8 @@ Gate: TypeAlias = Literal[
     "files_verify",
 ]
 GATES: Final[tuple[Gate, ...]] = get_args(Gate)
+# Gates about what a study compares: a hypothesis of the gate's name says how each is decided.
+GATES_BY_HYPOTHESIS: Final[tuple[Gate, ...]] = ("baselines_conform", "forks_isolated", "false_rejection_acceptable")
 GATE_MEANINGS: Final[Mapping[Gate, str]] = {
     "sealed_before_look": "the seal predates any look at confirmatory outcomes",
     "baselines_conform": "baselines pass their own conformance suites",

@@ -32,6 +32,7 @@ from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import Bundle, make_bundle
 from sealkit.publish.failures import Failures
+from sealkit.publish.gates_ruled import gates_by_hypothesis
 from sealkit.publish.markdown import markdown
 from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
@@ -182,6 +183,7 @@ def _evidence(study: Study, found: Review, analysis: Analysis, course: Course, a
         programs=study.reruns.programs,
         collected_before=tuple(one.arm for one in course.imported if one.before_seal),
         rederived=found.analysed == digest_bytes(analysis.line),
+        ruled=gates_by_hypothesis(study.sealed, analysis),
     )
 
 

@@ -149,3 +149,51 @@ def test_a_test_of_a_ratio_of_sums_is_refused_before_the_seal() -> None:
             reported="[{test: sign_flip, effects: [e], metrics: [success]}]",
             hypotheses={"h": ("", "e.lower > 0")},
         )
+
+
+FAULTS = {"success": "{kind: binary, better: higher, unit: fault}", "other": "{kind: binary, better: higher}"}
+JOINED = (
+    "{contrast: plus - minus, join: [family, seed, fault], cluster: [family, seed], metric: success, population: all,"
+    " method: boot}"
+)
+
+
+def by_fault(slot: Slot) -> Outcome:
+    """Fault a is found by plus in every seed, b by nobody, c stands in two seeds and both find it."""
+    faults = {"b": 0, "a": int(slot["arm"] == "plus")}
+    return {"success": {"c": 1, **faults} if slot["seed"] in (0, 1) else faults, "other": 1}
+
+
+def test_arms_and_effects_are_given_for_each_unit_that_any_episode_showed() -> None:
+    plan = small(
+        {"e": JOINED},
+        metrics=FAULTS,
+        seeds=4,
+        reported="[{arms: all, metrics: [success, other], split: [fault], method: wilson},"
+        " {effects: [e], metrics: [success], split: [fault]}]",
+    )
+    found = rows(plan, by_fault)
+    assert [(row["arm"], row["metric"], row["split"], row["x"], row["n"]) for row in found if "arm" in row] == [
+        ("plus", "success", {"fault": "a"}, 4, 4), ("plus", "success", {"fault": "b"}, 0, 4),
+        ("plus", "success", {"fault": "c"}, 2, 2), ("minus", "success", {"fault": "a"}, 0, 4),
+        ("minus", "success", {"fault": "b"}, 0, 4), ("minus", "success", {"fault": "c"}, 2, 2),
+        ("plus", "other", {}, 4, 4), ("minus", "other", {}, 4, 4),
+    ]  # fmt: skip
+    # One unit an episode is left, so nothing is said of units that hang together.
+    assert not any("independent" in note for row in found for note in row.get("notes", ()))
+    effects = [row for row in found if "effect" in row]
+    assert [(row["split"]["fault"], row["n"], row["b"], row["c"], row["estimate"]) for row in effects] == [
+        ("a", 4, 4, 0, "1.000000000000"), ("b", 4, 0, 0, "0.000000000000"), ("c", 2, 0, 0, "0.000000000000"),
+    ]  # fmt: skip
+
+
+def test_a_split_by_a_unit_that_no_metric_of_the_entry_has_is_refused() -> None:
+    with pytest.raises(UsageError, match="no factor, reading or unit is called fault"):
+        rows(
+            small(
+                {"e": JOINED},
+                metrics=FAULTS,
+                reported="[{arms: all, metrics: [other], split: [fault], method: wilson}]",
+            ),
+            by_fault,
+        )

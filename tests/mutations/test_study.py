@@ -21,19 +21,28 @@ def said(policy: str, of: Any) -> Any:
     return STUDY.ruled(policies()[policy], of, clock_us=count().__next__)
 
 
+def place(number: int) -> Any:
+    return STUDY.parent_of(ROOT, "underwriting", number).trusted.slot
+
+
 def test_parents_are_numbered_seed_by_seed() -> None:
-    slots = [STUDY.parent_of(ROOT, "underwriting", number).trusted.slot for number in (0, 1, 17, 18)]
+    slots = [STUDY.parent_of(ROOT, "underwriting", number).trusted.slot for number in (0, 1, 5, 6)]
     assert slots[0] == {"arm": "interrupt_safe", "family": "static-control", "seed": 100}
     assert (slots[1]["arm"], slots[2]["seed"], slots[3]["seed"]) == ("stale_context", 100, 101)
+    cells = {(slot["family"], slot["arm"]) for slot in (place(number) for number in range(18))}
+    assert len(cells) == 18  # six families, three agents in turn: no two parents share a scenario
     parent = STUDY.parent_of(ROOT, "underwriting", 9)
     assert parent.line == STUDY.parent_of(ROOT, "underwriting", 9).line
     assert all(isinstance(policy.check(parent.trusted, parent.line), Accepted) for policy in policies().values())
 
 
-def test_every_fourth_parent_looks_odd_and_nobody_rejects_it() -> None:
+def test_about_every_fourth_parent_looks_odd_and_nobody_rejects_it() -> None:
     kinds = [STUDY.kind_of(number) for number in range(24)]
     assert Counter(kinds) == {"plain": 18, **dict.fromkeys(part("parents").ODD, 1)}
-    for name, number in (("house", 3), ("house", 7), ("underwriting", 11), ("underwriting", 15), ("house", 23)):
+    odd = {(number % 6, STUDY.kind_of(number)) for number in range(144)} - {(n, "plain") for n in range(6)}
+    assert len(odd) == 36  # in time every odd way comes to every family
+    for name, number in (("house", 3), ("house", 6), ("underwriting", 10), ("underwriting", 13), ("house", 20)):
+        assert STUDY.kind_of(number) != "plain"
         parent = STUDY.parent_of(ROOT, name, number)
         for policy in policies().values():
             assert not isinstance(policy.check(parent.trusted, parent.line), Rejected), (name, number)

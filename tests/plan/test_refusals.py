@@ -199,7 +199,7 @@ ANALYSIS = [
     Case("correction twice", "{effect: models, metric: quality}]", "⟦{effect: own, metric: quality}]", "$.multiplicity.families[1][1]", "own on quality stands twice", "everything"),
     Case("report of no effect", "effects: [dc, ca, task], metrics: [success", "effects: [⟦cd, ca, task], metrics: [success", "$.reported_only[0].effects[0]", "no effect is called cd"),
     Case("report of no metric", "metrics: [success, false_completion]}", "metrics: [⟦sucess, false_completion]}", "$.reported_only[0].metrics[0]", "no metric is called sucess"),
-    Case("report split by no factor", "split: [family]}\n  - {effects: [diag]", "split: [⟦day]}\n  - {effects: [diag]", "$.reported_only[2].split[0]", "no factor or reading is called day"),
+    Case("report split by no factor", "split: [family]}\n  - {effects: [diag]", "split: [⟦day]}\n  - {effects: [diag]", "$.reported_only[2].split[0]", "no factor, reading or unit is called day"),
     Case("report of no arm", "arms: [base, own]", "arms: ⟦[base, won]", "$.reported_only[1].arms", "no arm is called won", "everything"),
 ]
 

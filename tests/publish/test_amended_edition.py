@@ -207,4 +207,4 @@ def test_a_gate_that_came_after_the_look_is_decided_too(study: Path) -> None:
     ok(call("analyse", PLAN, cwd=study))
     found = call("publish", PLAN, cwd=study)
     assert found.code == 1
-    assert "no conformance suite was run; amendment 1, after the first look, added this gate" in found.out
+    assert "which alone decides this gate; amendment 1, after the first look, added this gate" in found.out

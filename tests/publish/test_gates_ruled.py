@@ -1,0 +1,63 @@
+"""Gates that a hypothesis decides: each open and closed by its verdict, alone, and by nothing that was amended late."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from sealkit.infer.gates import Evidence, decide_gates
+from sealkit.plan.describe import describe
+from sealkit.plan.load import Plan
+from sealkit.plan.ruling import Gate
+from sealkit.publish.gates_ruled import _ruled
+from tests.infer.test_gates import FULL, SPEC
+from tests.infer.told import analysed, small
+
+FAITHFUL = "{of: {arm: plus}, population: all, metric: success, method: clopper}"
+RULES = {
+    "baselines_conform": ("e.estimate == 1", 1, 0),
+    "forks_isolated": ("e.estimate == 1", 1, 0),
+    "false_rejection_acceptable": ("e.upper < 0.5", 0, 1),
+}
+
+
+def plan_of(gate: str) -> Plan:
+    return small({"e": FAITHFUL}, hypotheses={gate: ("success", RULES[gate][0])})
+
+
+def ruled(gate: str, value: int, *, changed: bool = False) -> tuple[bool, str]:
+    plan = plan_of(gate)
+    return _ruled(plan.spec, gate, analysed(plan, lambda slot: {"success": value}), changed=changed)
+
+
+@pytest.mark.parametrize("gate", RULES)
+def test_it_is_open_if_its_hypothesis_is_supported_and_closed_alone_if_not(gate: Gate) -> None:
+    rule, good, bad = RULES[gate]
+    assert ruled(gate, good)[0] and f"supported, as {rule}" in ruled(gate, good)[1]
+    for found in (ruled(gate, bad), ruled(gate, good, changed=True)):
+        rulings = decide_gates(SPEC, _with(gate, found), {})
+        assert [(ruling.gate, ruling.evidence) for ruling in rulings if not ruling.open] == [(gate, found[1])]
+    assert "n 10" in ruled(gate, bad)[1]
+    assert ruled(gate, good, changed=True)[1].endswith("but it was changed when there could be outcomes")
+
+
+def test_it_is_closed_if_nothing_could_be_estimated() -> None:
+    plan = plan_of("forks_isolated")
+    found = _ruled(plan.spec, "forks_isolated", analysed(plan, lambda slot: "missing"), changed=False)
+    assert not found[0] and "not_estimable" in found[1]
+
+
+def _with(gate: str, found: tuple[bool, str]) -> Evidence:
+    return replace(FULL, ruled={**FULL.ruled, gate: found})
+
+
+def test_check_warns_of_a_gate_that_nothing_decides() -> None:
+    plan = plan_of("forks_isolated")
+    gates = ("forks_isolated", "baselines_conform")
+    spec = msgspec.structs.replace(plan.spec, gates=gates)
+    assert [warning for warning in describe(replace(plan, spec=spec)).warnings if "gate" in warning] == [
+        "nothing will be published, gate baselines_conform is closed: "
+        "no hypothesis baselines_conform says how it is decided"
+    ]
