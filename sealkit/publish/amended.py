@@ -119,7 +119,7 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
 
 
 def _verdicts_of(asking: Asking) -> Verdicts:
-    return _by_key(_again(asking.cells)) if isinstance(asking.cells, Cells) else asking.cells.verdicts()
+    return _by_key(_again(asking.cells)) if asking.far is None else asking.far.verdicts()
 
 
 def _of_asked(one: Earlier, ruled: Verdicts) -> Verdicts:
@@ -160,6 +160,12 @@ def _exploratory(
             what = f"more slots are without an outcome than the cap under pin {short(pinned.pin)} allowed"
             for name in sealed.plan.spec.claims:
                 reasons.setdefault(name, f"{what}, in {', '.join(over)}")
+    for asking in found.measuring.earlier if found.measuring is not None else ():
+        asked = asking.earlier
+        if over := arms_over(asking.cells.spec.sample.exclusion_cap_per_arm, asking.cells):
+            what = f"of the slots before amendment {asked.amendment}, {asked.when}, more have no outcome"
+            for name in sealed.plan.spec.claims:
+                reasons.setdefault(name, f"{what} than the cap allowed, in {', '.join(over)}")
     if late.played_on is not None:
         when = f"amendment {late.played_on}, after the first look,"
         for name in sealed.plan.spec.claims:
