@@ -17,14 +17,14 @@ judge names one, as `"prompts/NAME.md"`. Where a module of it could reach furthe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import unified_diff
 from typing import Final
 
 import msgspec
 
 from sealkit.plan.schema import Spec
-from sealkit.seal.closure import LOCK, RESERVED, Closure, drift
+from sealkit.seal.closure import LOCK, RESERVED, Closure, closure_files, drift
 from sealkit.seal.commitment import Changed, FileChange, PlanSeal
 from sealkit.seal.manifest import Manifest
 
@@ -126,20 +126,21 @@ _WORD: Final = rb"\w++"
 _MOST_SCANNED: Final = 1 << 20
 
 
-def is_source(name: str) -> bool:
-    """Whether a file of a pin is one of the study's own, which its judge could read: `judge_files` is given those."""
-    return name != LOCK and name.partition("/")[0] not in RESERVED
+def own_files(closure: Closure) -> tuple[str, ...]:
+    """The files of a pin that are the study's own: those that its judge could read."""
+    names = (name for name, _ in closure_files(closure))
+    return tuple(name for name in names if name != LOCK and name.partition("/")[0] not in RESERVED)
 
 
-def judge_files(spec: Spec, sources: Mapping[str, bytes]) -> frozenset[str]:
+def judge_files(spec: Spec, own: Collection[str], sources: Mapping[str, bytes]) -> frozenset[str]:
     """What a judge is made of: its module, those of its folder that it imports, directly or not, and what they read.
 
-    `sources` has the files of which `is_source` is true.
+    `own` are the `own_files` of the pin, and `sources` has the text of those that are Python modules.
     """
-    folder = _judge_folder(spec)
-    if folder is None:
+    if spec.judge is None:
         return frozenset()
-    waiting, found = [*_files(folder, sources), *_files(str(spec.judge), sources)], set[str]()
+    folder = spec.judge.rpartition("/")[0]
+    waiting, found = [*_files(folder, sources), *_files(spec.judge, sources)], set[str]()
     while waiting:
         path = waiting.pop()
         if path in found:
@@ -147,16 +148,12 @@ def judge_files(spec: Spec, sources: Mapping[str, bytes]) -> frozenset[str]:
         found.add(path)
         imported = _imports(path, sources)
         if imported is None:
-            return frozenset(sources)
+            return frozenset(own)
         waiting += imported
     named = {match.decode() for path in found for match in re.findall(_PROMPT, sources[path])}
     arms = {f"{folder}/{name}" for name in _ARMS_PROMPTS if name not in named}
-    beside = (name for name in sources if name.startswith(f"{folder}/") and not name.endswith(".py"))
+    beside = (name for name in own if name.startswith(f"{folder}/") and not name.endswith(".py"))
     return frozenset((*found, *(name for name in beside if name not in arms)))
-
-
-def _judge_folder(spec: Spec) -> str | None:
-    return spec.judge.rpartition("/")[0] if spec.judge is not None else None
 
 
 def _imports(path: str, sources: Mapping[str, bytes]) -> list[str] | None:

@@ -15,12 +15,12 @@ from sealkit.seal.changes import (
     Version,
     changes,
     is_change,
-    is_source,
     judge_files,
+    own_files,
     unchanged_words,
     unified,
 )
-from sealkit.seal.closure import Closure, closure_files, make_closure
+from sealkit.seal.closure import Closure, make_closure
 from sealkit.seal.commitment import FileChange
 from sealkit.seal.manifest import Manifest, open_manifest, write_manifest
 from sealkit.seal.places import declared
@@ -38,7 +38,7 @@ def files_of(spec: Spec, **sources: str) -> frozenset[str]:
     """What the judge is made of where its folder has these: `judge`, `sub__deep` for `sub/deep.py`, `sub____init` …"""
     names = {name: name.replace("__init", "INIT").replace("__", "/").replace("INIT", "__init__") for name in sources}
     files = {f"{FOLDER}/{names[name]}.py": text.encode() for name, text in sources.items()}
-    return judge_files(spec, files | dict.fromkeys(DATA, b""))
+    return judge_files(spec, [*files, *DATA], files)
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +157,8 @@ def standing(study: Path, scratch: Path) -> tuple[Version, Manifest]:
     closure: Closure = make_closure(study, declared(plan.spec))
     sealed = write_manifest(scratch / "manifest.jsonl", planned_scenarios(study, plan))
     manifest = open_manifest(scratch / "manifest.jsonl", sealed, inside=scratch)
-    judge = judge_files(
-        plan.spec, {name: (study / name).read_bytes() for name, _ in closure_files(closure) if is_source(name)}
-    )
+    own = own_files(closure)
+    judge = judge_files(plan.spec, own, {name: (study / name).read_bytes() for name in own})
     return Version(seal_of_plan(plan_of(study), study, plan), plan.spec, closure, manifest, judge), manifest
 
 
