@@ -100,7 +100,7 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         *((_of_asked(one, ruled), f"as asked before amendment {one.amendment}, {one.when}") for one, ruled in earlier),
         (_by_key(sensitivity), _superseded(sealed)),
     ]
-    lost, chosen = held_by_readings(sealed.plan.spec, found)
+    lost, chosen = held_by_readings(sealed, found)
     return Amended(
         spec=sealed.plan.spec,
         reservations=Reservations(

@@ -10,20 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sealkit.infer.flow import readings_over
-from sealkit.plan.schema import Spec
+from sealkit.publish.measuring import pins_since
 from sealkit.publish.review import Review
 from sealkit.seal.foundations import foundations
+from sealkit.seal.in_force import TRIED
+from sealkit.seal.sealed import SealedPlan
 
 
-def held_by_readings(spec: Spec, found: Review) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Reasons by claim: those for which it is withheld, and those for which it is exploratory."""
-    over = {} if found.cells is None else readings_over(spec.sample.exclusion_cap_per_arm, found.cells)
+def held_by_readings(sealed: SealedPlan, found: Review) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Reasons by claim: those for which it is withheld, and those for which it is exploratory.
+
+    The cap is the lowest that was in force since the first confirmatory attempt.
+    """
+    spec, since = sealed.plan.spec, (*pins_since(sealed, TRIED), sealed.latest)
+    cap = min(pinned.plan.spec.sample.exclusion_cap_per_arm for pinned in since)
+    over = {} if found.cells is None else readings_over(cap, found.cells)
     withheld: dict[str, str] = {}
     exploratory: dict[str, str] = {}
     for claim in spec.claims:
         rests_on = {name for section, name in foundations(spec, claim) if section == "readings"}
         for reading in sorted(rests_on & over.keys()):
-            what = f"more slots are without an outcome of reading {reading} than the plan's exclusion cap allows"
+            what = f"more slots are without an outcome of reading {reading} than the exclusion cap allows"
             withheld.setdefault(claim, f"{what}, in {', '.join(over[reading])}")
         for named, counts in found.readings.items():
             if counts["withheld"] and named.split()[0] in rests_on:

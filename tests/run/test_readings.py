@@ -35,7 +35,7 @@ from tests.run.killing import Moment, nursery, stopped_fork
 from tests.studies import Outcome, call, ok
 
 D_SLOT = {"arm": "D", "family": "double_fault", "seed": 0}
-OVER = "more slots are without an outcome of reading reader than the plan's exclusion cap allows, in"
+OVER = "more slots are without an outcome of reading reader than the exclusion cap allows, in"
 GONE = http_error(404)  # no reply, and not asked again
 
 
@@ -282,6 +282,7 @@ def test_readings_that_a_stop_left_are_never_taken(fresh: Path) -> None:
         assert run(fresh, server).code == 3
     ok(call("run", PLAN, "--stop", "enough", cwd=fresh))
     change(fresh, PLAN, "title: ", "title: Once more, ")
+    change(fresh, PLAN, "exclusion_cap_per_arm: 0.05", "exclusion_cap_per_arm: 1")  # too late to rescue a claim
     ok(call("amend", PLAN, "--reason", "the title was dull", cwd=fresh))
     with Loopback(POLICIES["graded"]) as server:
         assert "0 of 20 readings" in ok(run(fresh, server)).out
