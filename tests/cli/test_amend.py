@@ -617,7 +617,7 @@ def test_a_withdrawn_claim_is_withheld(analysed: Path) -> None:
     out = ok(call("amend", PLAN, "--withdraw", "it-tracks", "--reason", "it was luck", cwd=analysed)).out
     assert "withdrawn: it-tracks" in out and "Reason: it was luck" in (analysed / CHANGELOG).read_text()
     refused = call("publish", PLAN, "--dry-run", cwd=analysed)
-    assert refused.code == 2 and "an amendment or a withdrawal came after the last analysis" in refused.err
+    assert refused.code == 2 and "a withdrawal or a withheld body came after the last analysis" in refused.err
     assert "withheld: claim it-tracks: withdrawn: it was luck" in analyse(analysed)
     ok(call("amend", PLAN, "--withdraw", "all", "--reason", "all of it", cwd=analysed))
     assert ruled(analysed).claims == {"it-does": "withheld", "it-tracks": "withheld"}
