@@ -93,10 +93,10 @@ def print_analysis(spec: Spec, analysis: Analysis) -> None:
 
 
 def print_amended(after: Amended) -> None:
-    """What amendments and withdrawals make of the analysis; nothing if there are none."""
-    if not after.rows and not after.reservations.withheld:
+    """What amendments, withdrawals and lost readings make of the analysis; nothing if there are none."""
+    if not (after.rows or after.reservations.withheld or after.reservations.exploratory):
         return
-    heading("amendments")
+    heading("amendments" if after.rows else "claims")
     for row in after.rows:
         click.echo(f"  {row['number']}, {row['phase']}: {escape(str(row['changed']))}")
         click.echo(f"     {escape(str(row['effect']))}")

@@ -29,6 +29,9 @@ def command(plans: tuple[Path, ...], as_json: bool) -> None:
     found = plans or tuple(sorted(Path("plans").glob("*.yaml")))
     if not found:
         raise UsageError("no plan in plans/", remedy="sealkit init mystudy")
+    for path in found:
+        if not path.is_file():
+            raise UsageError("there is no such plan", where=str(path), remedy="sealkit status")
     standings = [_standing(path) for path in found]
     if as_json:
         documents: list[Json] = [

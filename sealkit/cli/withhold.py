@@ -27,7 +27,8 @@ def command(plan: Path, digest: str, reason: str) -> None:
 
     DIGEST is that of the body, as a line of calls.jsonl names it. The line stays, and `sealkit verify` says that the
     body is withheld. What rests on it cannot be run again by anybody. An episode keeps what its agent wrote down;
-    what a model read in a withheld reply counts as missing. After it `sealkit analyse` is due once more.
+    what a model read in a withheld reply counts as missing, and claims that rest on it are exploratory. After it
+    `sealkit analyse` is due once more.
     """
     with contextlib.closing(open_seal(plan)) as sealed:
         there = withhold(sealed, digest, reason=one_line(reason, option="--reason"), now=now())

@@ -20,9 +20,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sealkit.infer.admit import ArmTally
-from sealkit.infer.cells import FAILED, KNOWN, Cells
+from sealkit.infer.cells import FAILED, KNOWN, MISSING, SET_ASIDE, Cells
 from sealkit.infer.columns import NULL
+from sealkit.infer.measures import plain_metrics
 from sealkit.infer.stats.decimals import as_text, exact_decimal, to_decimal
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.infer.stats.special import wilson_limits
@@ -65,8 +69,8 @@ Flow = Mapping[str, ArmFlow]
 
 def flow_record(flow: Flow, cells: Cells) -> dict[str, Json]:
     """Every arm's counts."""
-    outcomes = _per_arm(cells, KNOWN)
-    failures = _per_arm(cells, FAILED)
+    outcomes = _per_arm(cells, cells.state(), KNOWN)
+    failures = _per_arm(cells, cells.state(), FAILED)
     return {arm: _arm(flow[arm], outcomes[arm], failures[arm]) for arm in sorted(flow)}
 
 
@@ -82,10 +86,9 @@ def _arm(arm: ArmFlow, outcomes: int, failures: int) -> Json:
     }  # fmt: skip
 
 
-def _per_arm(cells: Cells, state: int) -> dict[str, int]:
-    """How many slots of each arm are in this state."""
-    here = cells.state() == state
-    places = cells.grid.places(here.nonzero()[0], "arm")
+def _per_arm(cells: Cells, state: NDArray[np.uint8], *due: int) -> dict[str, int]:
+    """How many slots of each arm are in one of these states."""
+    places = cells.grid.places(np.isin(state, due).nonzero()[0], "arm")
     return {str(arm): int((places == place).sum()) for place, arm in enumerate(cells.grid.factors["arm"])}
 
 
@@ -98,14 +101,29 @@ def arms_over(cap: Decimal, cells: Cells) -> tuple[str, ...]:
     A slot without an outcome counts whatever the reason: who gives up slots has left them out too. One that the plan
     counts as a failure has its outcome.
     """
-    outcomes, failures = _per_arm(cells, KNOWN), _per_arm(cells, FAILED)
-    slots = len(cells.state()) // len(outcomes)
-    return tuple(arm for arm in sorted(outcomes) if slots - outcomes[arm] - failures[arm] > Fraction(cap) * slots)
+    return _over(cap, cells, cells.state())
+
+
+def _over(cap: Decimal, cells: Cells, state: NDArray[np.uint8]) -> tuple[str, ...]:
+    without = _per_arm(cells, state, MISSING, SET_ASIDE)
+    slots = len(state) // len(without)
+    return tuple(arm for arm in sorted(without) if without[arm] > Fraction(cap) * slots)
+
+
+def readings_over(cap: Decimal, cells: Cells) -> dict[str, tuple[str, ...]]:
+    """By reading, the arms of which a larger share of slots is without an outcome at some level of it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, metric in plain_metrics(cells.spec).items():
+        for level in cells.spec.readings[metric.read_by].levels if metric.read_by is not None else ():
+            if over := _over(cap, cells, cells.state_of(name, level)):
+                reading = str(metric.read_by)
+                found[reading] = tuple(sorted({*found.get(reading, ()), *over}))
+    return found
 
 
 def exclusions_record(spec: Spec, flow: Flow, cells: Cells) -> Json:
     """The cap, the arms over it, and how unlike compared arms lost episodes (`excluded`) and outcomes (`without`)."""
-    outcomes = _per_arm(cells, KNOWN)
+    outcomes = _per_arm(cells, cells.state(), KNOWN)
     over: list[Json] = [*arms_over(spec.sample.exclusion_cap_per_arm, cells)]
     without = {arm: (flow[arm].tally.slots - outcomes[arm], flow[arm].tally.slots) for arm in flow}
     excluded = {arm: (flow[arm].not_admitted, flow[arm].tally.slots) for arm in flow}

@@ -9,9 +9,9 @@ a reading, a mapping from each level of the reading to all that:
     named_and_timed  {"structured": {"door_locks": 1, "tags_swapped": 0}, "transcript": {"door_locks": 0, …}}
 
 Whatever a metric of its kind cannot be is `MalformedError`: a broken judge is no result. So is a level of the reading
-that the plan takes in the episode's arm and nobody has taken: what does not apply, the judge says, by null. A reading
-that failed has the word `missing` at its level: no outcome, to which the plan's rule for missing ones applies. A kept
-number k stands for k × `scale_of_values(metric)`, exactly; there is no float, so no NaN.
+that the plan takes in the episode's arm and that is not there: what does not apply, the judge says, by null. A reading
+that failed, or was never taken, has the word `missing` at its level: no outcome, to which the plan's rule for missing
+ones applies. A kept number k stands for k × `scale_of_values(metric)`, exactly; there is no float, so no NaN.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def read_measures(
             raise MalformedError(
                 f"found no {level}, a {metric.read_by} that the plan takes in arm {arm}",
                 where=f"{where} {name}",
-                remedy="`sealkit run` takes what is left of the readings",
+                remedy="let the judge give it",
             )
     for level, read in reads.items():
         if level not in levels:

@@ -1,4 +1,4 @@
-"""What amendments and withdrawals make of an analysis: which claims they hold back, and what is to be told of each.
+"""What amendments, withdrawals and withheld replies make of an analysis: which claims they hold back, and why.
 
     found = amended(study, review, analysis)
     found.reservations          for `infer.claims.rule_claims`; its notes say "as amended before the first look"
@@ -29,6 +29,7 @@ from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
 from sealkit.publish.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
+from sealkit.publish.lost_readings import held_by_readings
 from sealkit.publish.measuring import Asking, pins_since
 from sealkit.publish.other_code import Verdicts
 from sealkit.publish.review import Review
@@ -99,11 +100,12 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         *((_of_asked(one, ruled), f"as asked before amendment {one.amendment}, {one.when}") for one, ruled in earlier),
         (_by_key(sensitivity), _superseded(sealed)),
     ]
+    lost, chosen = held_by_readings(sealed, found)
     return Amended(
         spec=sealed.plan.spec,
         reservations=Reservations(
-            withheld={name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
-            exploratory=_exploratory(sealed, analysis, found, others),
+            withheld=dict(lost) | {name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
+            exploratory=dict(chosen) | _exploratory(sealed, analysis, found, others),
             notes=_notes(sealed),
         ),
         rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
@@ -119,7 +121,7 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
 
 
 def _verdicts_of(asking: Asking) -> Verdicts:
-    return _by_key(_again(asking.cells)) if isinstance(asking.cells, Cells) else asking.cells.verdicts()
+    return _by_key(_again(asking.cells)) if asking.far is None else asking.far.verdicts()
 
 
 def _of_asked(one: Earlier, ruled: Verdicts) -> Verdicts:
@@ -160,6 +162,12 @@ def _exploratory(
             what = f"more slots are without an outcome than the cap under pin {short(pinned.pin)} allowed"
             for name in sealed.plan.spec.claims:
                 reasons.setdefault(name, f"{what}, in {', '.join(over)}")
+    for asking in found.measuring.earlier if found.measuring is not None else ():
+        asked = asking.earlier
+        if over := arms_over(asking.cells.spec.sample.exclusion_cap_per_arm, asking.cells):
+            what = f"of the slots before amendment {asked.amendment}, {asked.when}, more have no outcome"
+            for name in sealed.plan.spec.claims:
+                reasons.setdefault(name, f"{what} than the cap allowed, in {', '.join(over)}")
     if late.played_on is not None:
         when = f"amendment {late.played_on}, after the first look,"
         for name in sealed.plan.spec.claims:

@@ -83,12 +83,15 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What was asked earlier, with the cells of its plan; `cells` are far ones where ruling code has changed since."""
+    """What was asked earlier, with the cells of its plan: told by today's judge, and, where ruling code has changed
+    since, `far` ones, told by that plan's own, whose verdicts count.
+    """
 
     earlier: Earlier
-    cells: Cells | FarCells
+    cells: Cells
     outcomes: Outcomes
-    same_code: bool
+    far: FarCells | None
+    far_outcomes: Outcomes | None
 
 
 Measured: TypeAlias = Mapping[str, Json] | Admission  # what the judge gave, or that the slot is not admitted
@@ -189,8 +192,9 @@ class Measuring:
         found = measured(self._main.judge, checked, admission)
         if dropped or checked.left_out is None:
             for asking in self.earlier:
-                own = found if asking.same_code else measured(asking.outcomes.judge, checked, admission)
-                asking.outcomes.take(checked, own, 0)
+                asking.outcomes.take(checked, found, 0)
+                if (far := asking.far_outcomes) is not None:
+                    far.take(checked, measured(far.judge, checked, admission), 0)
         if dropped:
             return admission
         pin = 0
@@ -214,6 +218,8 @@ class Measuring:
                     outcomes.fail(event, pin)
             for asking in self.earlier:
                 asking.outcomes.fail(event, 0)
+                if asking.far_outcomes is not None:
+                    asking.far_outcomes.fail(event, 0)
 
     def _number(self, pin: str) -> int:
         return self._pins.setdefault(pin, len(self._pins))
@@ -226,10 +232,11 @@ def _beside(study: Study, pinned: Pinned) -> Beside:
 
 
 def _asking(study: Study, one: Earlier) -> Asking:
-    """Cells of the plan that asked: told by today's judge while ruling code is the same, else by that plan's own."""
+    """Cells of the plan that asked."""
     spec, under = one.pinned.plan.spec, study.under[one.pinned.pin]
+    cells = Cells(spec)
+    outcomes = Outcomes(study.latest, cells, spec)
     if study.isolation is None or not changes(one.pinned.version, study.sealed.latest.version).ruling:
-        cells = Cells(spec)
-        return Asking(one, cells, Outcomes(study.latest, cells, spec), same_code=True)
+        return Asking(one, cells, outcomes, None, None)
     far = study.keep(far_cells(one.pinned, study.isolation))
-    return Asking(one, far, Outcomes(under, far, spec), same_code=False)
+    return Asking(one, cells, outcomes, far, Outcomes(under, far, spec))

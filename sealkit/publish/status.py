@@ -13,6 +13,7 @@ from sealkit.plan.asked import to_run
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
 from sealkit.run.failing import failing_arms
+from sealkit.run.progress import Standing as Stage
 from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
 from sealkit.seal.commitment import amendment_name
 from sealkit.seal.history import History, open_history
@@ -42,6 +43,7 @@ def status_of(path: Path, plan: Plan) -> Standing:
     stage, smoke = (begin_sealed(sealed.pins, stage) for stage in ("confirmatory", "smoke"))
     analysed = edition = None
     history = sealed.history()
+    history.merging()
     for entry in history.entries():
         stage.follow(entry)
         smoke.follow(entry)
@@ -76,9 +78,8 @@ def status_of(path: Path, plan: Plan) -> Standing:
     if stage.closed:
         return Standing(plan.spec.id, "run", tuple(facts), to_type("analyse", path))
     state = "being run" if stage.episodes or shards else "sealed"
-    waiting = history.taken.waiting if history.taken is not None else ()
-    if waiting or (not stage.merged and any(shard.sharded.pin == sealed.latest.pin for shard in shards)):
-        return Standing(plan.spec.id, state, tuple(facts), f"{to_type('merge', path)}, when every shard is closed")
+    if merging := _to_merge(sealed, shards, history):
+        return Standing(plan.spec.id, state, tuple(facts), merging)
     world = plan.spec.world
     from_logs = isinstance(world, ExternalWorld) and world.run is None
     imports = f"sealkit import inspect LOG {shlex.quote(str(path))} --arm NAME"
@@ -86,10 +87,33 @@ def status_of(path: Path, plan: Plan) -> Standing:
     return Standing(plan.spec.id, state, tuple(facts), following)
 
 
+def _to_merge(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> str:
+    """The merge that comes next; empty if none does."""
+    assert main.taken is not None
+    taken = main.taken
+    if (cut_off := taken.open) is not None:  # it goes on as it was begun
+        due = [shard for shard in shards if shard.sharded.pin == sealed.latest.pin]
+        whole = len(due) == cut_off.of and all(_followed(sealed, shard).closed for shard in due)
+        return to_type("merge", sealed.path, *(() if whole else ("--unfinished",)))
+    merged = {(one.shard, one.of) for one in taken.merged}
+    here = [one.sharded for one in shards if one.sharded.pin == sealed.latest.pin]
+    left = {one.shard for one in here if (one.shard, one.of) not in merged}
+    if taken.attempted or not left.union(taken.waiting):
+        return ""
+    if gone := set(taken.waiting) - left:
+        names = ", ".join(map(str, sorted(gone)))
+        return f"{to_type('merge', sealed.path, '--unfinished')}, unless shard {names} can be put back as it was"
+    if taken.lost:
+        return to_type("merge", sealed.path, "--unfinished")
+    return f"{to_type('merge', sealed.path)}, when every shard is closed"
+
+
 def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> Iterator[str]:
     """A line for each shard: how far it is, whether it was merged, or that it is gone."""
     assert main.taken is not None
     taken, shards = main.taken, tuple(shards)
+    if taken.open is not None:
+        yield f"a merge was cut off in shard {taken.open.shard} of {taken.open.of}"
     merged = {(one.shard, one.of) for one in taken.merged}
     here = {shard.sharded.shard for shard in shards if shard.sharded.of == taken.shared_among}
     for number in sorted(set(taken.waiting) - here):
@@ -103,12 +127,16 @@ def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> 
         elif said.pin != sealed.latest.pin:
             yield f"{shard.name}: under an earlier pin, not merged; its episodes are in no count"
         else:
-            state = follow_all(begin_shard(sealed.plan.spec, said.shard, said.of), shard.history().entries())
+            state = _followed(sealed, shard)
             ends = "closed, not merged" if state.closed else "not closed"
             yield (
                 f"{shard.name}: {state.episodes} of {state.slots} slots have their episode, "
                 f"{sum(state.abandoned.values())} attempts abandoned, {ends}"
             )
+
+
+def _followed(sealed: SealedPlan, shard: Shard) -> Stage:
+    return follow_all(begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of), shard.history().entries())
 
 
 def _pilot_facts(path: Path, plan: Plan) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from sealkit.files import create_file, read_file_safely
 from sealkit.plan.load import Plan
 from sealkit.seal.archive import write_archive
 from sealkit.seal.changelog import ALL, blocks_due, complete_changelog
-from sealkit.seal.changes import Version, changes, is_change, judge_files, sources_of, unified
+from sealkit.seal.changes import Version, changes, is_change, judge_files, own_files, unified
 from sealkit.seal.closure import SEALKIT, Closure, closure_files, make_closure, sealkit_folder
 from sealkit.seal.commitment import Amendment, Changed, Impact, SourceSeal, check_reason
 from sealkit.seal.foundations import effect_on_claims
@@ -135,9 +135,9 @@ def amending(plan_path: Path, *, now: datetime) -> Iterator[Draft]:
         scenarios = write_manifest(Path(scratch) / "manifest.jsonl", planned_scenarios(study, plan))
         digest, size = write_archive(Path(scratch) / "source.tar", closure, plan_entry(draft_plan), study=study)
         with open_manifest(Path(scratch) / "manifest.jsonl", scenarios, inside=Path(scratch)) as manifest:
-            names = [name for name, _ in closure_files(closure) if sources_of(plan.spec, name)]
-            sources = {name: _read(study, closure, name) or b"" for name in names}
-            working = Version(draft_plan, plan.spec, closure, manifest, judge_files(plan.spec, sources))
+            own = own_files(closure)
+            sources = {name: _read(study, closure, name) or b"" for name in own if name.endswith(".py")}
+            working = Version(draft_plan, plan.spec, closure, manifest, judge_files(plan.spec, own, sources))
             yield Draft(
                 sealed=sealed, plan=plan, closure=closure, manifest=manifest, scenarios=scenarios,
                 source=SourceSeal(digest=digest, size=size), changed=changes(sealed.latest.version, working),

@@ -2,27 +2,29 @@
 
     protected   every section of the plan but title, confounds, power and rights: what is asked, and how it is ruled
     described   those four
-    ruling      the code that verdicts come from: the judge's module with what it imports of its own package,
-                `verifiers/`, and of sealkit `wire`, `plan`, `infer`, `verify` and what admits and measures
+    ruling      what verdicts come from: the judge's module with what it imports of its own package and the data files
+                that lie there, `verifiers/`, and of sealkit `wire`, `plan`, `infer`, `verify` and what admits and
+                measures
     harness     every other sealed file: the world, its agents, arms, the lock, the rest of sealkit
 
 Sections are compared by their digests, files by theirs. What the judge imports is read off its text, which is never
-run: relative imports are followed from module to module, and where a module of it could reach further
-(`import_module`, `open`, …), all of its package counts as ruling. Prompts that these modules name, as
-`"prompts/NAME.md"`, are read for them, and are ruling too.
+run: relative imports are followed from module to module. What it reads is not found that way, so every file of its
+package that is no Python module counts as ruling, but for the prompts that arms are given, unless a module of the
+judge names one, as `"prompts/NAME.md"`. Where a module of it could reach further (`import_module`, `open`, `pathlib`,
+…), every sealed file of the study counts as ruling.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import unified_diff
 from typing import Final
 
 import msgspec
 
 from sealkit.plan.schema import Spec
-from sealkit.seal.closure import Closure, drift
+from sealkit.seal.closure import LOCK, RESERVED, Closure, closure_files, drift
 from sealkit.seal.commitment import Changed, FileChange, PlanSeal
 from sealkit.seal.manifest import Manifest
 
@@ -110,31 +112,35 @@ _RELATIVE_IMPORT: Final = (
     rb"(?m)(?:^|[;:])[ \t]*+from[ \t]*+(\.++)[ \t]*+((?:(?!import\b)[\w.]++)?+)[ \t]*+import\b[ \t]*+(\(?)"
 )
 _REACHES_FURTHER: Final = (
-    rb"\b(importlib|__import__|__loader__|__spec__|pkgutil|runpy|globals)\b"
+    rb"\b(importlib|__import__|__loader__|__spec__|__file__|pkgutil|runpy|globals|load_tools)\b"
+    # Modules by which files can be read without any of the words below, or code be run.
+    rb"|\b(pathlib|os|io|sys|inspect|linecache|fileinput|tokenize|mmap|sqlite3|zipfile|tarfile|subprocess|ctypes)\b"
     # A regular expression reaches nothing; what another `compile` makes needs one of the others to be run.
     rb"|\b(exec|eval|open|read_text|read_bytes|(?<!\bre\.)compile)[ \t]*+\("
 )
+# What arms are given of a world's folder.
+_ARMS_PROMPTS: Final = ("prompts/actions.md", "prompts/beliefs.md")
 # Texts that a reader of the judge's module is handed, such as the prompt of a diagnosis.
 _PROMPT: Final = rb"""["'](prompts/[A-Za-z0-9._-]++)["']"""
 _WORD: Final = rb"\w++"
 _MOST_SCANNED: Final = 1 << 20
 
 
-def sources_of(spec: Spec, name: str) -> bool:
-    """Whether the file `name` of a study is one of those from which the judge's imports are read."""
-    folder = _judge_folder(spec)
-    return folder is not None and name.startswith(f"{folder}/") and name.endswith(".py")
+def own_files(closure: Closure) -> tuple[str, ...]:
+    """The files of a pin that are the study's own: those that its judge could read."""
+    names = (name for name, _ in closure_files(closure))
+    return tuple(name for name in names if name != LOCK and name.partition("/")[0] not in RESERVED)
 
 
-def judge_files(spec: Spec, sources: Mapping[str, bytes]) -> frozenset[str]:
-    """The judge's module with every module of its folder that it imports, directly or not, and prompts they name.
+def judge_files(spec: Spec, own: Collection[str], sources: Mapping[str, bytes]) -> frozenset[str]:
+    """What a judge is made of: its module, those of its folder that it imports, directly or not, and what they read.
 
-    `sources` has the files of which `sources_of` is true.
+    `own` are the `own_files` of the pin, and `sources` has the text of those that are Python modules.
     """
-    folder = _judge_folder(spec)
-    if folder is None:
+    if spec.judge is None:
         return frozenset()
-    waiting, found = [*_files(folder, sources), *_files(str(spec.judge), sources)], set[str]()
+    folder = spec.judge.rpartition("/")[0]
+    waiting, found = [*_files(folder, sources), *_files(spec.judge, sources)], set[str]()
     while waiting:
         path = waiting.pop()
         if path in found:
@@ -142,18 +148,12 @@ def judge_files(spec: Spec, sources: Mapping[str, bytes]) -> frozenset[str]:
         found.add(path)
         imported = _imports(path, sources)
         if imported is None:
-            return _with_prompts(folder, sources, sources)
+            return frozenset(own)
         waiting += imported
-    return _with_prompts(folder, found, sources)
-
-
-def _with_prompts(folder: str, modules: Iterable[str], sources: Mapping[str, bytes]) -> frozenset[str]:
-    named = (match.decode() for path in modules for match in re.findall(_PROMPT, sources[path]))
-    return frozenset((*modules, *(f"{folder}/{name}" for name in named)))
-
-
-def _judge_folder(spec: Spec) -> str | None:
-    return spec.judge.rpartition("/")[0] if spec.judge is not None else None
+    named = {match.decode() for path in found for match in re.findall(_PROMPT, sources[path])}
+    arms = {f"{folder}/{name}" for name in _ARMS_PROMPTS if name not in named}
+    beside = (name for name in own if name.startswith(f"{folder}/") and not name.endswith(".py"))
+    return frozenset((*found, *(name for name in beside if name not in arms)))
 
 
 def _imports(path: str, sources: Mapping[str, bytes]) -> list[str] | None:

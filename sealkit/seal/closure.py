@@ -29,7 +29,7 @@ DEPENDENCIES = (
     "click", "httpx", "jinja2", "jsonschema", "markupsafe", "msgspec", "numpy", "orjson", "rfc8785",
     "ruamel.yaml", "scipy",
 )  # fmt: skip
-_RESERVED = frozenset({"plans", "receipts", SEALKIT})
+RESERVED = frozenset({"plans", "receipts", SEALKIT})
 
 
 class Environment(Record, frozen=True, tag_field="type", tag="sealkit/environment/v1"):
@@ -83,7 +83,7 @@ def make_closure(study: Path, declared: Declared) -> Closure:
     """The closure as the study's folder and this sealkit have it now."""
     for path in (*declared.trees, *declared.foreign):
         check_path(path, where="plan")
-        if path.partition("/")[0] in _RESERVED:
+        if path.partition("/")[0] in RESERVED:
             raise UsageError(f"{path} cannot be a part of the closure", where="plan", remedy="move it elsewhere")
     trees: dict[str, Content] = dict.fromkeys(declared.trees, "study")
     for path in declared.foreign:

@@ -28,7 +28,7 @@ from sealkit.plan.schema import Spec
 from sealkit.plan.slots import blocks, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.archive import unpack
-from sealkit.seal.changes import Version, changes, is_change, judge_files, sources_of
+from sealkit.seal.changes import Version, changes, is_change, judge_files, own_files
 from sealkit.seal.closure import Closure
 from sealkit.seal.commitment import Amendment, Commitment, Seal, check_reason
 from sealkit.seal.committed import check_closure_of, check_manifest, check_plan, check_source
@@ -170,7 +170,7 @@ def _open_pin(
     check_closure_of(commitment.closure, plan.spec, where=record)
     if kept is None:
         kept = check_source(plan_path, study, number, commitment, None if keep else frozenset())
-    judge = judge_files(plan.spec, {name: data for name, data in kept.items() if sources_of(plan.spec, name)})
+    judge = judge_files(plan.spec, own_files(commitment.closure), kept)
     manifest = open_manifest(beside(plan_path, "manifest.jsonl", number), commitment.manifest, inside=study)
     try:
         check_manifest(manifest, plan.spec)

@@ -115,8 +115,7 @@ def read_measures_of(
 ) -> dict[str, dict[str, Json]]:
     """The measures that depend on readings, by level: scored by the sealed judge from what was said, or by its rules.
 
-    A reading that failed, or whose reply is withheld, is `missing` at its level. One that was never taken has none: the
-    plan's metrics miss it.
+    A reading that failed, that a closed run never took, or whose reply is withheld, is `missing` at its level.
     """
     arm = str(trusted.slot["arm"])
     asked: list[tuple[Taken, Json]] = []
@@ -127,7 +126,7 @@ def read_measures_of(
             asked.append((taken, {"reader": taken.reader}))
         elif reply is not None and reply.ending == "said":
             asked.append((taken, {"reader": taken.reader, "said": reply.said.decode()}))
-        elif reply is not None:
+        else:
             found[taken.key] = None
     scores = sandbox.score(trusted.scenario, line, [request for _, request in asked]) if asked else ()
     found |= {taken.key: score for (taken, _), score in zip(asked, scores, strict=True)}

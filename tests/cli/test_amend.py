@@ -300,6 +300,18 @@ def test_a_cap_on_exclusions_that_was_raised_after_the_first_attempt_rescues_no_
     )
 
 
+def test_slots_dropped_without_an_outcome_after_the_first_attempt_count_against_the_cap(smoked: Path) -> None:
+    run_some(smoked, 3)
+    change(smoked, PLAN, "seed: 0..1", "seed: [0]")
+    (smoked / PLAN).write_text((smoked / PLAN).read_text().replace(" == 4", " == 2"))
+    amended(smoked, "one seed will do")
+    run(smoked)
+    found = ruled(smoked)
+    why = "of the slots before amendment 1, after the first confirmatory attempt, more have no outcome than the cap"
+    assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
+    assert found.exploratory["it-does"] == f"{why} allowed, in oracle, tracker"
+
+
 def test_a_hypothesis_edited_when_every_outcome_was_there_makes_its_claim_exploratory(grid: Path) -> None:
     change(grid, PLAN, "tracker.x == 4", "tracker.x >= 3")
     out = amended(grid, "the tracker may fail once").out  # nobody had looked through sealkit

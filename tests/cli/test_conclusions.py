@@ -148,6 +148,8 @@ def test_status_shows_no_outcome(study: Path) -> None:
 def test_status_without_plans(tmp_path: Path) -> None:
     refused = call("status", cwd=tmp_path)
     assert refused.code == 2 and "no plan in plans/; sealkit init mystudy" in refused.err
+    refused = call("status", "plans/none.yaml", cwd=tmp_path)
+    assert refused.code == 2 and "plans/none.yaml: there is no such plan" in refused.err
 
 
 # --- demo ----------------------------------------------------------------------------------------

@@ -6,9 +6,11 @@ Five seeds, one arm, two levels. The reading at `aside` failed under seeds 1 and
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import pytest
 
+from sealkit.infer.flow import arms_over, readings_over
 from sealkit.plan.load import Plan
 from sealkit.plan.readings import LOST
 from sealkit.plan.slots import Slot
@@ -63,8 +65,12 @@ def test_a_lost_reading_of_units_shows_none_of_them() -> None:
     assert says == "2 slots without an outcome, and nothing says how many of fault they would have shown"
 
 
-def test_a_reading_that_nobody_took_is_no_missing_outcome() -> None:
-    with pytest.raises(
-        MalformedError, match=r"found no aside, a reader that the plan takes in arm plus; `sealkit run`"
-    ):
+@pytest.mark.parametrize(("cap", "over"), [("0.3", {"reader": ("minus", "plus")}), ("0.4", {})])
+def test_lost_readings_count_against_the_cap(cap: str, over: Mapping[str, tuple[str, ...]]) -> None:
+    cells = told(plan_of("complete_pairs"), named)
+    assert readings_over(Decimal(cap), cells) == over and arms_over(Decimal(cap), cells) == ()
+
+
+def test_a_level_that_is_not_there_is_no_missing_outcome() -> None:
+    with pytest.raises(MalformedError, match="found no aside, a reader that the plan takes in arm plus; let the judge"):
         told(plan_of("complete_pairs"), lambda slot: {"named": {"whole": 1}})

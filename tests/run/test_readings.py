@@ -35,6 +35,7 @@ from tests.run.killing import Moment, nursery, stopped_fork
 from tests.studies import Outcome, call, ok
 
 D_SLOT = {"arm": "D", "family": "double_fault", "seed": 0}
+OVER = "more slots are without an outcome of reading reader than the exclusion cap allows, in"
 GONE = http_error(404)  # no reply, and not asked again
 
 
@@ -191,6 +192,10 @@ def test_what_a_withheld_reply_said_counts_as_missing_and_a_new_analysis_says_so
     assert "was derived again, the same bytes" in out
     closed = call("publish", PLAN, cwd=copy)
     assert closed.code == 1 and f"0 episodes and {hit} readings could not be run again" in closed.out, closed.said
+    out = ok(call("analyse", PLAN, cwd=copy)).out
+    assert f"withheld: claim log-helps-diagnosis: {OVER} D" in out
+    why = f"it rests on reading reader structured, of which {hit} were withheld once they were made"
+    assert f"exploratory: claim log-helps-diagnosis: {why}" in out and out.count("exploratory: ") == 1
 
 
 def _row(results: Any, metric: str, arm: str, level: str) -> tuple[int, str]:
@@ -277,11 +282,17 @@ def test_readings_that_a_stop_left_are_never_taken(fresh: Path) -> None:
         assert run(fresh, server).code == 3
     ok(call("run", PLAN, "--stop", "enough", cwd=fresh))
     change(fresh, PLAN, "title: ", "title: Once more, ")
+    change(fresh, PLAN, "exclusion_cap_per_arm: 0.05", "exclusion_cap_per_arm: 1")  # too late to rescue a claim
     ok(call("amend", PLAN, "--reason", "the title was dull", cwd=fresh))
     with Loopback(POLICIES["graded"]) as server:
         assert "0 of 20 readings" in ok(run(fresh, server)).out
         assert not server.requests
     assert sum(map(int, re.findall(r"(\d+) left", ok(verify(fresh)).out))) == 20
+    out = ok(call("analyse", PLAN, cwd=fresh)).out
+    assert f"withheld: claim log-helps-diagnosis: {OVER} A, B, C, D" in out
+    assert "withheld: claim enforced" not in out and "withheld: claim fewer" not in out
+    assert re.search(r"^ *diag +named_and_timed +0 .*not estimable", out, re.M)
+    assert re.search(r"^ *dc +success +2 ", out, re.M) and re.search(r"^ *dc +avoidable_stale +2 ", out, re.M)
 
 
 def test_another_model_than_the_planned_one_pauses_the_readings(fresh: Path) -> None:

@@ -166,7 +166,9 @@ def test_a_shard_that_was_deleted_is_named_by_all_and_let_go_by_merge_alone_for_
     gone = "shard 1 of 2 began here, and its journal is gone"
     for outcome in (run(two, "1/2"), merge(two), call("verify", "--no-remember", cwd=two)):
         assert (outcome.code, gone in outcome.err) == (1, True), outcome.said
-    assert "shard 1 of 2: began here, and its journal is gone" in ok(call("status", cwd=two)).out
+    out = ok(call("status", cwd=two)).out
+    assert "shard 1 of 2: began here, and its journal is gone" in out
+    assert f"next: sealkit merge {PLAN} --unfinished, unless shard 1 can be put back as it was" in out
     assert call("run", PLAN, cwd=two).code == 2, "its slots are not run by the main run in silence"
     report = json.loads(ok(merge(two, "--unfinished", "--json")).out)
     assert (report["shards"], report["lost"], report["closed"]) == (1, 1, False)
@@ -489,6 +491,7 @@ def test_a_merge_that_was_cut_off_is_named_and_goes_on(two: Path, monkeypatch: p
     ):
         assert outcome.code == 1
         assert "holds 5 of the 11 entries of shard 1; a merge was cut off; `sealkit merge` completes it" in outcome.err
+    assert f"next: sealkit merge {PLAN}\n" in ok(call("status", cwd=two)).out
     folder = shutil.move(shard(two, 1, 2), two / "elsewhere")
     gone = merge(two)
     assert gone.code == 2 and "a merge was cut off in shard 1 of 2, whose folder is gone" in gone.err

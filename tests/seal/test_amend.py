@@ -125,6 +125,13 @@ def test_an_amendment_commits_to_everything_anew_and_names_the_pin_before_it(stu
     ]  # fmt: skip
 
 
+def test_a_data_file_beside_the_judge_is_ruling_for_whoever_opens_the_amendment_too(study: Path) -> None:
+    edit(study / "worlds/pond/SPEC.md", "A frog jumps.", "A frog hops.")
+    sealed = record(study)
+    assert isinstance(amendment := sealed.latest.commitment, Amendment) and not amendment.changed.harness
+    assert [file.path for file in amendment.changed.ruling] == ["worlds/pond/SPEC.md"]
+
+
 def test_what_is_written_once_is_never_touched_again(study: Path) -> None:
     edit(study / "worlds/pond/world.py", "Hop.", "Hup.")
     record(study)

@@ -10,8 +10,17 @@ import pytest
 
 from sealkit.plan.load import open_plan
 from sealkit.plan.schema import Spec
-from sealkit.seal.changes import MOST_DIFF_LINES, Version, changes, is_change, judge_files, unchanged_words, unified
-from sealkit.seal.closure import Closure, closure_files, make_closure
+from sealkit.seal.changes import (
+    MOST_DIFF_LINES,
+    Version,
+    changes,
+    is_change,
+    judge_files,
+    own_files,
+    unchanged_words,
+    unified,
+)
+from sealkit.seal.closure import Closure, make_closure
 from sealkit.seal.commitment import FileChange
 from sealkit.seal.manifest import Manifest, open_manifest, write_manifest
 from sealkit.seal.places import declared
@@ -19,13 +28,17 @@ from sealkit.seal.seal import planned_scenarios, seal_of_plan
 from tests.seal.studies import edit, make_study, plan_of
 
 FOLDER = "worlds/pond"
+READ = {f"{FOLDER}/prompts/diagnoser.md", f"{FOLDER}/tools/submit.json"}
+GIVEN = {f"{FOLDER}/prompts/actions.md", f"{FOLDER}/prompts/beliefs.md"}  # to arms
+ELSEWHERE = {"arms/toad/agent.py", "harness/data.csv"}
+DATA = READ | GIVEN | ELSEWHERE
 
 
 def files_of(spec: Spec, **sources: str) -> frozenset[str]:
     """What the judge is made of where its folder has these: `judge`, `sub__deep` for `sub/deep.py`, `sub____init` …"""
     names = {name: name.replace("__init", "INIT").replace("__", "/").replace("INIT", "__init__") for name in sources}
     files = {f"{FOLDER}/{names[name]}.py": text.encode() for name, text in sources.items()}
-    return judge_files(spec, files)
+    return judge_files(spec, [*files, *DATA], files)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +47,9 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Spec:
 
 
 def names(found: frozenset[str]) -> set[str]:
-    return {path.removeprefix(f"{FOLDER}/").removesuffix(".py") for path in found}
+    """Its modules: whatever it imports, what lies beside it is its own too."""
+    assert found & DATA in (READ, DATA)
+    return {path.removeprefix(f"{FOLDER}/").removesuffix(".py") for path in found - DATA}
 
 
 def test_the_judge_is_its_module_and_what_that_imports_of_its_own_package(spec: Spec) -> None:
@@ -72,7 +87,7 @@ def test_a_relative_import_is_seen_however_it_is_written(spec: Spec, line: str) 
 def test_what_runs_when_a_package_is_imported_is_ruling_too(spec: Spec) -> None:
     found = files_of(spec, judge="from .sub.deep import x\n", sub____init="from . import more\n", sub__deep="from ..top import y\n",
                 sub__more="", sub__never="", top="", __init="")  # fmt: skip
-    assert {path.removeprefix(f"{FOLDER}/") for path in found} == {
+    assert {path.removeprefix(f"{FOLDER}/") for path in found - READ} == {
         "judge.py", "sub/__init__.py", "sub/deep.py", "sub/more.py", "top.py", "__init__.py",
     }  # fmt: skip
 
@@ -85,10 +100,13 @@ def test_what_runs_when_a_package_is_imported_is_ruling_too(spec: Spec) -> None:
         "text = open('table.csv').read()",
         "exec(code)",
         "Path(__file__).with_name('t').read_text ()",
+        "TOOLS = load_tools(Path(FOLDER))",
+        "from pathlib import Path as P",
+        "lines = list(map(P.open, [__file__]))",
     ],
 )
-def test_a_judge_that_could_reach_further_makes_all_of_its_package_ruling(spec: Spec, line: str) -> None:
-    assert names(files_of(spec, judge=line + "\n", world="", agents="")) == {"judge", "world", "agents"}
+def test_where_a_judge_could_reach_further_every_file_of_the_study_is_ruling(spec: Spec, line: str) -> None:
+    assert files_of(spec, judge=line + "\n", world="") == {f"{FOLDER}/judge.py", f"{FOLDER}/world.py", *DATA}
     assert names(files_of(spec, judge="", world=line + "\n")) == {"judge"}  # what it does not import may
 
 
@@ -98,15 +116,11 @@ def test_a_regular_expression_reaches_nothing(spec: Spec) -> None:
     assert names(files_of(spec, judge="code = more.compile('x', 'y', 'eval')\n", world="")) == {"judge", "world"}
 
 
-def test_a_prompt_that_the_judge_names_is_ruling(spec: Spec) -> None:
-    reads = "prompt = text('prompts/diagnoser.md')\n"
-    found = files_of(spec, judge="from .diagnosis import X\n", diagnosis=reads, world="x = 'prompts/actions.md'\n")
-    assert names(found) == {"judge", "diagnosis", "prompts/diagnoser.md"}
-    assert names(files_of(spec, judge="import importlib\n", diagnosis=reads)) == {
-        "judge",
-        "diagnosis",
-        "prompts/diagnoser.md",
-    }
+def test_what_lies_beside_the_judge_is_ruling_but_for_the_prompts_of_arms(spec: Spec) -> None:
+    found = files_of(spec, judge="from .diagnosis import X\n", diagnosis="", world="x = 'prompts/actions.md'\n")
+    assert found == {f"{FOLDER}/judge.py", f"{FOLDER}/diagnosis.py", *READ}
+    found = files_of(spec, judge="prompt = text('prompts/actions.md')\n")
+    assert found == {f"{FOLDER}/judge.py", f"{FOLDER}/prompts/actions.md", *READ}
 
 
 def test_a_door_that_is_open_is_no_open_file(spec: Spec) -> None:
@@ -143,9 +157,8 @@ def standing(study: Path, scratch: Path) -> tuple[Version, Manifest]:
     closure: Closure = make_closure(study, declared(plan.spec))
     sealed = write_manifest(scratch / "manifest.jsonl", planned_scenarios(study, plan))
     manifest = open_manifest(scratch / "manifest.jsonl", sealed, inside=scratch)
-    judge = judge_files(
-        plan.spec, {name: (study / name).read_bytes() for name, _ in closure_files(closure) if name.startswith(FOLDER)}
-    )
+    own = own_files(closure)
+    judge = judge_files(plan.spec, own, {name: (study / name).read_bytes() for name in own})
     return Version(seal_of_plan(plan_of(study), study, plan), plan.spec, closure, manifest, judge), manifest
 
 
@@ -182,10 +195,11 @@ def test_every_kind_of_change_has_its_place(study: Path, before: Version, scratc
     edit(study / "requirements.lock", "00", "11")
     found = changes(before, standing(study, scratch)[0])
     assert (found.protected, found.described, found.layout) == (("hypotheses",), ("title",), False)
-    assert [str(file) for file in found.ruling] == ["verifiers/strict/check.py changed", "worlds/pond/judge.py changed"]
+    assert [str(file) for file in found.ruling] == [
+        "verifiers/strict/check.py changed", "worlds/pond/SPEC.md removed", "worlds/pond/judge.py changed",
+    ]  # fmt: skip
     assert [str(file) for file in found.harness] == [
-        "arms/toad/more.py added", "requirements.lock changed", "worlds/pond/SPEC.md removed",
-        "worlds/pond/world.py changed",
+        "arms/toad/more.py added", "requirements.lock changed", "worlds/pond/world.py changed",
     ]  # fmt: skip
     assert found.scenarios == 9  # the briefing is part of every scenario
     assert is_change(found)
