@@ -23,6 +23,7 @@ from sealkit.run.run import RunReport, run_stage, stop_stage
 from sealkit.run.shares import parse_share
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
+from sealkit.wire.text import counted
 
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="one a processor",
@@ -182,7 +183,7 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
         return
     click.echo(
         f"{report.episodes} of {report.slots} slots have their episode, {report.new} of them new; "
-        f"{report.abandoned} attempts abandoned, {report.missing} slots missing"
+        f"{counted(report.abandoned, 'attempt')} abandoned, {counted(report.missing, 'slot')} missing"
     )
     for arm in report.failing:
         click.echo(f"arm {escape(str(arm))}")

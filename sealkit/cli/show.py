@@ -137,7 +137,7 @@ def _show_episode(sealed: SealedPlan, slot: dict[str, Level], as_json: bool) -> 
     line, stage = _find(sealed, slot)
     # Whoever reads a confirmatory episode has seen an outcome: the journal says so before it is shown.
     if stage == "confirmatory":
-        sealed.journal().append(Looked(what=f"show --debug {slot}"), now=now())
+        sealed.journal().append(Looked(what=f"show --debug {spell_slot(slot)}"), now=now())
     if as_json:
         print_json(decode_value(line))
         return

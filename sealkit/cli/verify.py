@@ -36,6 +36,7 @@ from sealkit.publish.review import Review, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import read_head
+from sealkit.seal.manifest import scenarios_in_words
 from sealkit.seal.sealed import find_sealed
 from sealkit.verify.impact import check_reruns
 from sealkit.verify.sandbox import Isolation
@@ -177,7 +178,9 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
         yield f"no episode was run again: they are {NOT_REPLAYABLE}; what runs of the sealed source is {isolation}"
     else:
         yield f"the sealed source was run again, {isolation}"
-        yield f"{study.check_scenarios()} scenarios made again by the sealed world, the same bytes"
+        count, pins = study.check_scenarios(), len(study.sealed.pins)
+        made = f"{count} scenarios of {pins} pins" if pins > 1 else scenarios_in_words(study.sealed.plan.spec, count)
+        yield f"{made} made again by the sealed world, the same bytes"
     if found.recorded is not None and not found.changed_since and not found.as_recorded:
         raise UntrustedError(
             "the admissions derived here are not those that the journal records", where=str(study.sealed.receipts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -192,11 +193,11 @@ def test_a_slot_whose_attempt_breaks_is_missing(fresh: Path) -> None:
         'slot = json.load(sys.stdin)\n    if slot["slot"]["seed"] == 7 and slot["slot"]["arm"] == "terse":\n        raise SystemExit(1)',
     )  # fmt: skip
     ok(call("seal", PLAN, cwd=fresh))
-    assert "1 slots missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
+    assert "1 slot missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
     results = json.loads(ok(call("analyse", PLAN, "--json", cwd=fresh)).out)
     terse = results["flow"]["terse"]
     assert (terse["slots"], terse["episodes"], terse["missing"], terse["outcomes"]) == (40, 39, 1, 39)
-    assert any("arm terse: 1 slots failed and 39 have their episode; the last failure: harness_error" in fact
+    assert any("arm terse: 1 slot failed and 39 have their episode; the last failure: arm=terse," in fact
                for fact in json.loads(ok(call("status", "--json", cwd=fresh)).out)[0]["facts"])  # fmt: skip
 
 
@@ -206,9 +207,9 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
         'slot = json.load(sys.stdin)\n    if slot["slot"]["arm"] == "terse":\n        raise SystemExit("no such prompt")',
     )  # fmt: skip
     ok(call("seal", PLAN, cwd=fresh))
-    says = "arm terse: {} slots failed and none has an episode; the last failure: harness_error: "
+    says = "arm terse: {} failed and none has an episode; the last failure: arm=terse,family=sums,seed=40: "
     smoke = call("run", PLAN, "--smoke", "--jobs", "1", cwd=fresh)
-    assert smoke.code == 3 and says.format(1) in smoke.out and "its last words: no such prompt" in smoke.out
+    assert smoke.code == 3 and says.format("1 slot") in smoke.out and "its last words: no such prompt" in smoke.out
     assert f"if a sealed file changes: sealkit amend {PLAN}" in smoke.out
     ran = call("run", PLAN, "--jobs", "1", cwd=fresh)
     assert (
@@ -216,6 +217,10 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
         and "5 errors in a row, the last: python3: ended with status 1; its last words: no such" in ran.err
     )
     journal = (fresh / RECEIPTS / "journal.jsonl").read_bytes()
+    standing = ok(call("status", cwd=fresh)).out
+    assert ": paused\n" in standing and "no slot given up: errors_in_a_row: " in standing
+    assert "next: mend what failed, then sealkit run" in standing
+    assert re.search(r"failed tries: .*terse [56].*; the last: arm=terse,family=sums,seed=\d+: harness_error: ", standing)
     assert journal.count(b'"kind":"failed"') == 6 and b'"reason":"errors_in_a_row"' in journal, (
         "one of them in the smoke run"
     )
@@ -223,4 +228,4 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
     assert found["stepwise"]["admitted"] > 0, "arms that work do not hide one that has never worked"
     assert says.format(5) not in ok(call("status", cwd=fresh)).out, "and no slot was given up"
     shown = call("show", PLAN, "--debug", "arm=terse,family=sums,seed=3", cwd=fresh)
-    assert shown.code == 2 and "no episode of slot arm=terse family=sums seed=3" in shown.err
+    assert shown.code == 2 and "no episode of slot arm=terse,family=sums,seed=3" in shown.err
