@@ -23,7 +23,9 @@ def test_an_edition_that_an_amendment_overtook_is_still_named() -> None:
     assert list(after(*published, AMENDED).facts()) == [
         "edition p-1 in publications/p-1 was published before amendment 1"
     ]
-    past = after(*published, Withdrawn(what="all", reason="r"), *published[:1], Published(edition="p-2", results=RESULTS))
+    past = after(
+        *published, Withdrawn(what="all", reason="r"), *published[:1], Published(edition="p-2", results=RESULTS)
+    )
     assert past.edition == "p-2" and "edition p-1 in publications/p-1 was published before a withdrawal" in past.facts()
 
 
