@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from sealkit.cli.init import make_own_harness
+from sealkit.infer.stats.paired import PairedCounts, tango
 from sealkit.wire.canon import decode_value, encode_value
 from sealkit.wire.digest import digest_bytes
-from tests.studies import Outcome, call, ok
+from tests.studies import ROOT, Outcome, call, ok
 
 PLAN = "plans/ab-prompts.yaml"
 RECEIPTS = "receipts/ab-prompts"
@@ -69,6 +73,23 @@ def test_from_the_script_to_the_edition(study: Path) -> None:
         assert "the word of the program that wrote its record" in report
     released = ok(call("verify", edition, "--replay=unsafe", cwd=study)).out
     assert "was built again from its bundle, the same bytes" in released
+
+
+def test_what_the_guide_and_the_plan_say_of_the_example_is_what_it_does(fresh: Path) -> None:
+    guide = (ROOT / "docs/your-own-harness.md").read_text()
+    assignment, record = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+    wrote = subprocess.run(
+        [sys.executable, "harness/ask.py"], input=assignment, capture_output=True, text=True, cwd=fresh
+    )
+    assert json.loads(wrote.stdout) == json.loads(record)
+    plan = (fresh / PLAN).read_text()
+    assert f"the plan, {len(plan.splitlines())} lines" in guide
+    command, chance = "gain=b:0.2,c:0", 0.97
+    assert f"a chance of {chance} (sealkit power {PLAN} --assume {command})" in " ".join(plan.split())
+    (asked,) = json.loads(ok(call("power", PLAN, "--assume", command, "--json", cwd=fresh)).out)["questions"]
+    assert round(float(asked["chances"][0]["chance"]), 2) == chance and asked["chances"][0]["verdict"] == "supported"
+    tables = {b: tango(PairedCounts(40, b, 0), level=Decimal("0.95")).lower for b in (3, 4)}
+    assert tables[3] < 0 < tables[4]
 
 
 def test_an_episode_is_shown_without_its_measures(study: Path) -> None:
@@ -220,7 +241,9 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
     standing = ok(call("status", cwd=fresh)).out
     assert ": paused\n" in standing and "no slot given up: errors_in_a_row: " in standing
     assert "next: mend what failed, then sealkit run" in standing
-    assert re.search(r"failed tries: .*terse [56].*; the last: arm=terse,family=sums,seed=\d+: harness_error: ", standing)
+    assert re.search(
+        r"failed tries: .*terse [56].*; the last: arm=terse,family=sums,seed=\d+: harness_error: ", standing
+    )
     assert journal.count(b'"kind":"failed"') == 6 and b'"reason":"errors_in_a_row"' in journal, (
         "one of them in the smoke run"
     )
