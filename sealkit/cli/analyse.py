@@ -10,6 +10,7 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json, print_table
+from sealkit.files import to_type
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.estimate import Estimate
 from sealkit.infer.robustness import NO_SEED
@@ -62,7 +63,7 @@ def command(plan: Path, as_json: bool) -> None:
     click.echo("not proved:")
     for sentence in not_proved(spec.evidence):
         click.echo(f"  {sentence}")
-    click.echo(f"next: sealkit verify receipts/{spec.id} --replay")
+    click.echo(f"next: {to_type('verify', f'receipts/{spec.id}', '--replay')} && {to_type('publish', plan)}")
 
 
 def print_analysis(spec: Spec, analysis: Analysis) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, cost_in_words, escape, heading, json_option, print_json, print_table
+from sealkit.cli.out import Progress, cost_in_words, escape, heading, json_option, print_json, print_table, spelled
 from sealkit.files import to_type
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.actors import roles_of
@@ -20,7 +20,7 @@ from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
-from sealkit.publish.anchors import anchors_of, editions_in
+from sealkit.publish.anchors import PUBLICATIONS, anchors_of, editions_in
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import BUNDLE, edition_of
 from sealkit.publish.given import what_is_given
@@ -96,6 +96,8 @@ def command(
                 documents.append(_document(study, found, extra))
                 if not as_json:
                     _print(study, found, extra)
+                    if bundle is None and not found.faults and (following := _next_step(study, found)):
+                        click.echo(f"  next: {following}")
     if as_json:
         print_json({"holds": faults == 0, "studies": documents})
     ctx.exit(1 if faults else 0)
@@ -114,7 +116,9 @@ def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: 
     extra = (*_replayed(study, found), *told)
     if known is not None:
         try:
-            known.remember(plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now())
+            known.remember(
+                plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now(), editions=found.analysed_at
+            )
         except (HarnessError, OSError) as error:
             # What this machine cannot remember takes nothing from what was found.
             extra += (f"the head could not be remembered on this machine: {error} (--no-remember)",)
@@ -124,7 +128,8 @@ def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: 
 def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[Anchor, ...], tuple[str, ...]]:
     """The head that this machine remembers of this seal, as far as it can be compared, and what there is to say.
 
-    A journal that was `cut`, in a bundle, ends where its edition was made: this machine may rightly have seen more.
+    A journal that was `cut`, in a bundle, ends where its edition was made: this machine may rightly have seen more, and
+    then compares it with what it remembers of that place.
     """
     if known is None:
         return (), ()
@@ -139,11 +144,13 @@ def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[A
     if head is None:
         return (), tuple(told)
     if cut and here is not None and here.count < head.count:
+        where = known.recall_at(sealed.pin, here.count)
+        held = "were not compared: it does not remember that place" if where is None else "agree that far"
         told.append(
             f"this machine has seen {head.count} entries of this journal, on {head.seen[:10]}; the bundle ends after "
-            f"{here.count}, where its edition was made, and the two were not compared"
+            f"{here.count}, with the analysis of its edition, and the two {held}"
         )
-        return (), tuple(told)
+        return () if where is None else (where.anchor(),), tuple(told)
     return (head.anchor(),), tuple(told)
 
 
@@ -168,6 +175,17 @@ def _editions(study: Study, found: Review, released: Released | None) -> Iterato
             yield f"edition {one.name}: its files agree with each other and with the journal"
 
 
+def _next_step(study: Study, found: Review) -> str:
+    """What whoever makes the study types next; nothing before the end of its run."""
+    plan = spelled(study.sealed.path)
+    if found.edition is not None:
+        folder = study.sealed.study / PUBLICATIONS / found.edition
+        return to_type("verify", Path(os.path.relpath(folder)), "--replay") if folder.is_dir() else ""
+    if found.analysed is not None and not found.changed_since:
+        return to_type("publish", plan)
+    return to_type("analyse", plan) if found.closed else ""
+
+
 def _replayed(study: Study, found: Review) -> Iterator[str]:
     if study.sandbox is None:
         if found.analysed is not None:
@@ -190,7 +208,7 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
     if found.analysed is None:
         return
     if found.changed_since:
-        again = to_type("analyse", study.sealed.path)
+        again = to_type("analyse", spelled(study.sealed.path))
         since = "an amendment, a withdrawal or a withheld body came after the recorded analysis"
         yield f"{since}; `{again}` makes it again"
         return
