@@ -17,6 +17,7 @@ from sealkit.seal.changelog import CHANGELOG
 from sealkit.seal.changes import ASKED, unchanged_words
 from sealkit.seal.commitment import Amendment, Impact, PlanSeal, amendment_name
 from sealkit.seal.history import spell_slot
+from sealkit.seal.in_force import phase_in_words
 from sealkit.verify.impact import Replayed, replay_recorded
 from sealkit.wire.canon import decode_value, encode_record
 from sealkit.wire.digest import digest_bytes, short
@@ -120,7 +121,7 @@ def _tell_completed(draft: Draft, as_json: bool) -> None:
 def _print(draft: Draft, amendment: Amendment, replayed: Replayed | None) -> None:
     for one in draft.completed:
         click.echo(f"completed what was cut off: {one}")
-    heading(f"{amendment_name(amendment.number)} of {amendment.plan.id}, {amendment.phase}")
+    heading(f"{amendment_name(amendment.number)} of {amendment.plan.id}, {phase_in_words(amendment.phase)}")
     print_changes(draft.sealed.latest.commitment.plan, amendment)
     if replayed is not None:
         _print_replayed(replayed, amendment)

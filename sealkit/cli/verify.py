@@ -35,6 +35,7 @@ from sealkit.publish.released import (
 from sealkit.publish.review import Review, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
+from sealkit.seal.in_force import phase_in_words
 from sealkit.seal.journal import read_head
 from sealkit.seal.manifest import scenarios_in_words
 from sealkit.seal.sealed import find_sealed
@@ -291,9 +292,8 @@ def _print_amendments(study: Study, found: Review) -> None:
     """Each amendment, and the episodes that stay and do not count because of one."""
     for pinned in study.sealed.pins[1:]:
         amendment = study.sealed.amendments[pinned.number - 1]
-        click.echo(
-            f"  amendment {amendment.number}, {amendment.phase}, pin {short(pinned.pin)}: {escape(amendment.reason)}"
-        )
+        phase, pin = phase_in_words(amendment.phase), short(pinned.pin)
+        click.echo(f"  amendment {amendment.number}, {phase}, pin {pin}: {escape(amendment.reason)}")
     for name, counts in found.left_out.items():
         words = ", ".join(f"{count} {why}" for why, count in counts.items())
         click.echo(f"  {name}: {words} by an amendment; these episodes stay and are checked, and do not count")

@@ -17,6 +17,7 @@ from sealkit.run.failing import failing_arms
 from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
 from sealkit.seal.commitment import amendment_name
 from sealkit.seal.history import History, open_history
+from sealkit.seal.in_force import phase_in_words
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import SealedPlan, beside, find_drift, open_seal, receipts_folder, study_of
 from sealkit.seal.shards import Shard, find_shards
@@ -52,7 +53,10 @@ def status_of(path: Path, plan: Plan) -> Standing:
         + (f" since the last amendment, {earlier} before it" if earlier else ""),
         f"head {plan.spec.id} {history.head}",
     ]
-    facts += [f"{amendment_name(one.number)} {one.made_at}, {one.phase}: {one.reason}" for one in sealed.amendments]
+    facts += [
+        f"{amendment_name(one.number)} {one.made_at}, {phase_in_words(one.phase)}: {one.reason}"
+        for one in sealed.amendments
+    ]
     shards = find_shards(sealed)
     facts += _shard_facts(sealed, shards, history)
     drift = find_drift(sealed)

@@ -416,7 +416,7 @@ def test_a_grid_over_two_pins_is_reported_for_each(smoked: Path) -> None:
     run_some(smoked, 3)
     change(smoked, *FIX)
     out = amended(smoked, "the world's comment misled").out
-    assert "after_first_episode" in out and "results are also reported for each pin" in out
+    assert "after_first_episode" in out and "come to under each pin alone" in out
     run(smoked)
     pins = json.loads(call("verify", "--json", "--no-remember", cwd=smoked).out)["studies"][0]["pins"]
     found = ruled(smoked)
