@@ -416,12 +416,15 @@ def test_a_grid_over_two_pins_is_reported_for_each(smoked: Path) -> None:
     run_some(smoked, 3)
     change(smoked, *FIX)
     out = amended(smoked, "the world's comment misled").out
-    assert "after_first_episode" in out and "come to under each pin alone" in out
+    assert re.search(r"smoke 0 of (\d+) since the last amendment, \1 before it", ok(call("status", cwd=smoked)).out)
+    assert "after_first_episode (a confirmatory attempt had begun)" in out and "come to under each pin alone" in out
     run(smoked)
     pins = json.loads(call("verify", "--json", "--no-remember", cwd=smoked).out)["studies"][0]["pins"]
     found = ruled(smoked)
     record = found.record
     assert record["pins"] == pins and [row["pin"] for row in record["by_pin"]] == pins
+    said = ok(call("analyse", PLAN, cwd=smoked)).out
+    assert all(f"from the episodes under pin {short(pin)} alone: " in said for pin in pins)
     counts = [sum(row["n"] for row in rows["effects"]) for rows in record["by_pin"]]
     assert counts == [3, 5] and sum(row["n"] for row in record["effects"]) == 8
     assert found.verdicts == {"oracle": "supported", "tracker": "supported"}
