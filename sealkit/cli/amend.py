@@ -23,6 +23,7 @@ from sealkit.wire.canon import decode_value, encode_record
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.records import Json
+from sealkit.wire.text import counted
 
 MOST_SLOTS = 40
 
@@ -164,7 +165,7 @@ def _print_replayed(replayed: Replayed, amendment: Amendment) -> None:
     if replayed.blocks:
         word = "to be run again" if amendment.superseded else "in which they lie; --supersede has them run again"
         named = "; ".join(spell_slot(block) for block in replayed.blocks[:MOST_SLOTS])
-        click.echo(f"  {len(replayed.blocks)} blocks {word}, every arm of each: {escape(named)}")
+        click.echo(f"  {counted(len(replayed.blocks), 'block')} {word}, every arm of each: {escape(named)}")
 
 
 def _print_next(plan: Path, draft: Draft, amendment: Amendment, pin: str | None) -> None:

@@ -63,7 +63,7 @@ def _refuse_forgotten(plan: Path) -> None:
     known = known_heads(os.environ).recall(sealed.pin)
     if known is not None and not sealed.receipts.exists():
         raise UntrustedError(
-            f"its journal is gone; this machine has seen {known.count} entries of it",
+            f"its journal is gone; this machine has seen {counted(known.count, 'entry', 'entries')} of it",
             where=str(sealed.receipts),
             remedy="put the receipts back",
         )

@@ -25,6 +25,7 @@ from sealkit.wire.episode import Act, Episode, Fact, InboxOpened, Notice, Segmen
 from sealkit.wire.errors import UsageError
 from sealkit.wire.recorded import Recorded
 from sealkit.wire.records import Level
+from sealkit.wire.text import counted
 
 
 @click.command("show")
@@ -89,7 +90,7 @@ def _show_seal(sealed: SealedPlan) -> None:
 
 def _show_amendment(sealed: SealedPlan, number: int, as_json: bool) -> None:
     if number >= len(sealed.pins):
-        raise UsageError(f"the plan has {len(sealed.amendments)} amendments", where="--amendment")
+        raise UsageError(f"the plan has {counted(len(sealed.amendments), 'amendment')}", where="--amendment")
     before, after, amendment = sealed.pins[number - 1], sealed.pins[number], sealed.amendments[number - 1]
     if as_json:
         print_json(decode_value(encode_record(amendment)))

@@ -45,6 +45,7 @@ from sealkit.verify.study import Study, open_study
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import HarnessError, UntrustedError
 from sealkit.wire.records import Json
+from sealkit.wire.text import counted
 
 
 @click.command("verify")
@@ -148,8 +149,8 @@ def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[A
         where = known.recall_at(sealed.pin, here.count)
         held = "were not compared: it does not remember that place" if where is None else "agree that far"
         told.append(
-            f"this machine has seen {head.count} entries of this journal, on {head.seen[:10]}; the bundle ends after "
-            f"{here.count}, with the analysis of its edition, and the two {held}"
+            f"this machine has seen {counted(head.count, 'entry', 'entries')} of this journal, on {head.seen[:10]}; "
+            f"the bundle ends after {here.count}, with the analysis of its edition, and the two {held}"
         )
         return () if where is None else (where.anchor(),), tuple(told)
     return (head.anchor(),), tuple(told)
@@ -242,18 +243,19 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
     totals = found.totals
     left_out = sum(sum(counts.values()) for counts in found.left_out.values())
     episodes = sum(arm.slots - arm.missing for arm in found.arms.values()) + found.smoke + left_out
+    played = f"{counted(episodes, 'episode')} ({found.smoke} of a smoke run)"
     if study.sealed.plan.spec.evidence == RECORDED:
-        click.echo(f"  {episodes} episodes ({found.smoke} of a smoke run), {NOT_REPLAYABLE}: there are no receipts")
+        click.echo(f"  {played}, {NOT_REPLAYABLE}: there are no receipts")
     else:
         click.echo(
-            f"  {totals.occurrences} receipts and {totals.restores} restore receipts in {episodes} episodes"
-            f" ({found.smoke} of a smoke run), {totals.acts} acts, {totals.notices} notices"
+            f"  {counted(totals.occurrences, 'receipt')} and {counted(totals.restores, 'restore receipt')} "
+            f"in {played}, {counted(totals.acts, 'act')}, {counted(totals.notices, 'notice')}"
         )
     if found.pilot is not None:
         pilot = found.pilot
         click.echo(
-            f"  before the seal a pilot, whose journal holds: {pilot.attempts} attempts, {pilot.episodes} episodes, "
-            f"{pilot.calls} model calls"
+            f"  before the seal a pilot, whose journal holds: {counted(pilot.attempts, 'attempt')}, "
+            f"{counted(pilot.episodes, 'episode')}, {counted(pilot.calls, 'model call')}"
         )
     spec = study.sealed.plan.spec
     for name, used in found.calls.items():

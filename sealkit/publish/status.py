@@ -14,13 +14,14 @@ from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
 from sealkit.publish.past import Past, way_on
 from sealkit.run.failing import failing_arms
-from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
+from sealkit.run.progress import begin, begin_sealed, begin_shard
 from sealkit.seal.commitment import amendment_name
 from sealkit.seal.history import History, open_history
 from sealkit.seal.in_force import phase_in_words
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import SealedPlan, beside, find_drift, open_seal, receipts_folder, study_of
 from sealkit.seal.shards import Shard, find_shards
+from sealkit.wire.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def status_of(path: Path, plan: Plan) -> Standing:
     facts = [
         f"sealed {sealed.seal.sealed_at}, pin {sealed.pin}",
         f"{stage.episodes} of {stage.index.count} slots have their episode, "
-        f"{sum(stage.abandoned.values())} attempts abandoned; smoke {smoke.episodes} of {smoke.index.count}"
+        f"{counted(sum(stage.abandoned.values()), 'attempt')} abandoned; smoke {smoke.episodes} of {smoke.index.count}"
         + (f" since the last amendment, {earlier} before it" if earlier else ""),
         f"head {plan.spec.id} {history.head}",
     ]
@@ -102,11 +103,18 @@ def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> 
         elif said.pin != sealed.latest.pin:
             yield f"{shard.name}: under an earlier pin, not merged; its episodes are in no count"
         else:
-            state = follow_all(begin_shard(sealed.plan.spec, said.shard, said.of), shard.history().entries())
+            spec, past = sealed.plan.spec, Past()
+            state = begin_shard(spec, said.shard, said.of)
+            for entry in shard.history().entries():
+                state.follow(entry)
+                past.follow(entry)
             ends = "closed, not merged" if state.closed else "not closed"
+            if past.pause is not None:
+                on = way_on(past.pause.reason, sealed.path, spec, "--shard", f"{said.shard}/{said.of}")
+                ends = f"paused {past.paused_at}: {past.pause.reason}: {past.pause.detail}; next: {on}"
             yield (
                 f"{shard.name}: {state.episodes} of {state.slots} slots have their episode, "
-                f"{sum(state.abandoned.values())} attempts abandoned, {ends}"
+                f"{counted(sum(state.abandoned.values()), 'attempt')} abandoned, {ends}"
             )
 
 
