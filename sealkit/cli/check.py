@@ -11,6 +11,7 @@ import click
 from sealkit.cli.out import heading, json_option, plan_argument, print_json, print_table
 from sealkit.files import to_type
 from sealkit.infer.headroom import LEAST, AtEnd, headroom
+from sealkit.infer.reach import unreached
 from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.describe import PlanReport, describe
 from sealkit.plan.load import Plan, open_plan
@@ -40,17 +41,20 @@ def command(plan: Path, as_json: bool) -> None:
 
     Prints the slots of each stage, the cells or pairs behind each effect, and the truth table of each hypothesis:
     every verdict that its rules can give, in how many orderings of the numbers they read, and one ordering for each.
+    That is over orderings alone, and knows no sample size: `sealkit power` says what so many pairs or cells can give.
+    Where all tables of a small sample can be gone through, a verdict that none of them gives is named.
     Where a pilot or a smoke run was made, it warns of arms that are at the floor or the ceiling of a primary metric.
     """
     opened = open_plan(plan)
     judge = _check_study(study_of(plan), opened)
     report = describe(opened)
+    warnings = (*report.warnings, *map(str, unreached(opened.spec)))
     found = trials(plan, opened, judge) if judge is not None else ()
     ends = {trial.stage: headroom(opened.spec, trial.measured) for trial in found}
     if as_json:
-        print_json(_document(opened, report, found, ends))
+        print_json(_document(opened, report, warnings, found, ends))
     else:
-        _print(opened.spec, report)
+        _print(opened.spec, report, warnings, to_type("power", plan))
         _print_headroom(found, ends)
         click.echo(f"\nthe plan can be sealed; next: {to_type('seal', plan)}")
 
@@ -81,7 +85,7 @@ def _check_study(study: Path, plan: Plan) -> Judge | None:
     return open_judge(study, plan)
 
 
-def _print(spec: Spec, report: PlanReport) -> None:
+def _print(spec: Spec, report: PlanReport, warnings: Sequence[str], power: str) -> None:
     click.echo(f"{spec.id}: {spec.title}")
     heading("slots")
     rows = [(stage.stage, str(stage.slots), str(stage.arms)) for stage in report.stages]
@@ -102,9 +106,11 @@ def _print(spec: Spec, report: PlanReport) -> None:
         metric = f" on {table.metric}" if table.metric else ""
         heading(f"{table.hypothesis}{metric}: {spec.hypotheses[table.hypothesis].says}")
         print_table(("verdict", "orderings", "for example"), _rows(table), right=(1,))
-    if report.warnings:
+    if report.truth:
+        click.echo(f"\nThese tables order the figures alone; what so many pairs or cells can give, {power} says.")
+    if warnings:
         heading("beware")
-        for warning in report.warnings:
+        for warning in warnings:
             click.echo(f"  {warning}")
     if report.later:
         heading("sealable, but not yet runnable by this sealkit")
@@ -143,7 +149,7 @@ def _headroom_document(found: Sequence[Trial], ends: Ends) -> Json:
     ]  # fmt: skip
 
 
-def _document(plan: Plan, report: PlanReport, found: Sequence[Trial], ends: Ends) -> Json:
+def _document(plan: Plan, report: PlanReport, warnings: Sequence[str], found: Sequence[Trial], ends: Ends) -> Json:
     stages: list[Json] = [{"stage": s.stage, "slots": s.slots, "arms": s.arms} for s in report.stages]
     effects: list[Json] = [
         {"effect": e.effect, "metric": e.metric, "form": e.form, "basis": e.basis.kind, "count": e.basis.count,
@@ -156,9 +162,8 @@ def _document(plan: Plan, report: PlanReport, found: Sequence[Trial], ends: Ends
         for t in report.truth
     ]  # fmt: skip
     later: list[Json] = list(report.later)
-    warnings: list[Json] = list(report.warnings)
     return {
         "plan": plan.spec.id, "digest": plan.digest, "file": plan.file_digest, "sections": dict(plan.sections),
-        "stages": stages, "effects": effects, "truth_tables": truth, "later": later, "warnings": warnings,
+        "stages": stages, "effects": effects, "truth_tables": truth, "later": later, "warnings": list(warnings),
         "headroom": _headroom_document(found, ends),
     }  # fmt: skip

@@ -10,6 +10,7 @@ from sealkit.cli.clock import now
 from sealkit.cli.out import json_option, plan_argument, print_json
 from sealkit.run.import_log import import_inspect
 from sealkit.wire.digest import short
+from sealkit.wire.text import counted
 
 
 @click.group("import")
@@ -47,7 +48,8 @@ def inspect(log: Path, plan: Path, arm: str, as_json: bool) -> None:
         )  # fmt: skip
         return
     side = "before" if report.before_seal else "after"
-    click.echo(f"{report.episodes} episodes of arm {arm} from log {short(report.log)}, {report.failed} samples failed")
+    failed = counted(report.failed, "sample")
+    click.echo(f"{counted(report.episodes, 'episode')} of arm {arm} from log {short(report.log)}, {failed} failed")
     click.echo(f"the log says that it was begun {report.created}, {side} the seal; recorded, not replayable")
     if report.left:
         click.echo(f"next: import the other arms; {report.left} slots are left")

@@ -9,6 +9,7 @@ import click
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, json_option, plan_argument, print_json
 from sealkit.run.merge import MergeReport, merge
+from sealkit.wire.text import counted
 
 
 @click.command("merge")
@@ -48,11 +49,12 @@ def _tell(report: MergeReport, plan: Path, as_json: bool) -> None:
     if report.lost:
         click.echo(f"{report.lost} shards began here and are gone: recorded as lost, and claims become exploratory")
     if not report.copied and not report.lost:
-        click.echo(f"{report.shards} shards were merged before; nothing was to be done")
+        click.echo(f"{counted(report.shards, 'shard was', 'shards were')} merged before; nothing was to be done")
     else:
         click.echo(
-            f"{report.shards} shards merged, {report.copied} entries; {report.episodes} of {report.slots} slots have "
-            f"their episode, {report.abandoned} attempts abandoned"
+            f"{counted(report.shards, 'shard')} merged, {counted(report.copied, 'entry', 'entries')}; "
+            f"{report.episodes} of {report.slots} slots have their episode, "
+            f"{counted(report.abandoned, 'attempt')} abandoned"
         )
     verify = f"sealkit verify receipts/ && sealkit analyse {plan}"
     click.echo(f"next: {verify if report.closed else f'sealkit run {plan}'}")

@@ -140,7 +140,7 @@ def plan_argument(function: F) -> F:
     return click.argument("plan", type=click.Path(path_type=Path), required=False, callback=_plan)(function)
 
 
-def _spelled(value: Path) -> Path:
+def spelled(value: Path) -> Path:
     """The path as `plans/NAME.yaml` where that is what it is from here, else in full: messages name it so."""
     full = os.path.abspath(value)
     near = Path(os.path.relpath(full))
@@ -149,7 +149,7 @@ def _spelled(value: Path) -> Path:
 
 def _plan(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
     if value is not None:
-        return _spelled(value)
+        return spelled(value)
     plans = sorted(Path("plans").glob("*.yaml"))
     if len(plans) == 1:
         return plans[0]

@@ -43,7 +43,7 @@ def command(plan: Path, assume: tuple[str, ...], simulations: int, seed: int, as
       sealkit power plans/v1.yaml --assume dc=mean:0.5,sd:1.2 --assume ca=mean:0.5,sd:1.2
 
     \b
-    Without --assume it says what each verdict needs. WORDS are
+    Without --assume it says of which effects something must be supposed, and computes nothing. WORDS are
       b:0.25,c:0.10     pairs of yes or no: the plus side alone is better in 25 %, the minus side alone in 10 %;
                         with both:0.3 also how often both have it, which matters where effects share an arm
       x:0.9             one arm alone: the value is 1 in 90 % of its cells
@@ -85,7 +85,7 @@ def _print(
         about = f" on {each.metric}" if each.metric else ""
         heading(f"{each.hypothesis}{about}: {_way(each, seed)}")
         if each.lacking:
-            click.echo(f"  suppose something of {', '.join('.'.join(pair) for pair in each.lacking)}")
+            click.echo(f"  say --assume for {', '.join('.'.join(pair) for pair in each.lacking)}")
         else:
             print_table(("verdict", "chance", ""), [_row(chance) for chance in each.chances], right=(1,))
 
@@ -105,7 +105,7 @@ def _size(spec: Spec, pair: Pair) -> str:
 def _way(each: Power, seed: int) -> str:
     if each.way == "simulated":
         return f"{each.simulations} studies drawn from seed {seed}, with 95 % intervals of the Monte Carlo error"
-    return "exact" if each.way == "exact" else "not computed"
+    return "exact" if each.way == "exact" else "not computed, for nothing is supposed of what it rests on"
 
 
 def _row(chance: Chance) -> tuple[str, str, str]:

@@ -23,6 +23,7 @@ from sealkit.run.run import RunReport, run_stage, stop_stage
 from sealkit.run.shares import parse_share
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
+from sealkit.wire.text import counted
 
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="one a processor",
@@ -169,7 +170,8 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
     spent = report.spent
     if as_json:
         used: dict[str, Json] = {} if spent is None else {
-            "used": {"calls": spent.calls, "tokens": spent.tokens, "cost_microusd": spent.cost_microusd}
+            "used": {"calls": spent.calls, "tokens": spent.tokens, "cost_microusd": spent.cost_microusd,
+                     "unmet": spent.unmet}
         }  # fmt: skip
         print_json(
             {"slots": report.slots, "episodes": report.episodes, "new": report.new,
@@ -182,7 +184,7 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
         return
     click.echo(
         f"{report.episodes} of {report.slots} slots have their episode, {report.new} of them new; "
-        f"{report.abandoned} attempts abandoned, {report.missing} slots missing"
+        f"{counted(report.abandoned, 'attempt')} abandoned, {counted(report.missing, 'slot')} missing"
     )
     for arm in report.failing:
         click.echo(f"arm {escape(str(arm))}")
@@ -191,5 +193,6 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
         click.echo(f"{report.read} of {report.readings} readings by models have their reply{left}")
     if spent is not None:
         cost = cost_in_words(spent.cost_microusd, priced=report.priced)
-        click.echo(f"{spent.calls} requests to models so far, {spent.tokens} tokens, {cost}")
+        unmet = f" ({spent.unmet} of them found nobody at the endpoint)" if spent.unmet else ""
+        click.echo(f"{counted(spent.calls, 'request')} to models so far{unmet}, {spent.tokens} tokens, {cost}")
     click.echo(f"next: {next_step}")

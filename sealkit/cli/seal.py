@@ -11,11 +11,13 @@ from sealkit.cli.clock import now
 from sealkit.cli.out import json_option, plan_argument, print_json
 from sealkit.plan.asked import to_run
 from sealkit.seal.heads import known_heads
+from sealkit.seal.manifest import scenarios_in_words
 from sealkit.seal.places import beside, study_of
 from sealkit.seal.seal import make_seal
 from sealkit.seal.sealed import open_seal
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.text import counted
 
 
 @click.command("seal")
@@ -45,7 +47,8 @@ def command(plan: Path, as_json: bool) -> None:
         return
     files = sum(len(tree.entries) for tree in seal.closure.trees)
     click.echo(f"sealed {seal.plan.id} at {seal.sealed_at}, pin {short(sealed.pin)}")
-    click.echo(f"  {len(seal.closure.trees)} trees with {files} files, {seal.manifest.count} scenarios")
+    trees_and_files = f"{counted(len(seal.closure.trees), 'tree')} with {counted(files, 'file')}"
+    click.echo(f"  {trees_and_files}, {scenarios_in_words(sealed.plan.spec, seal.manifest.count)}")
     click.echo(f"  the pin in full, to quote where others can see it: {sealed.pin}")
     click.echo(f"next: {to_run(plan, sealed.plan.spec)}")
 
@@ -60,7 +63,7 @@ def _refuse_forgotten(plan: Path) -> None:
     known = known_heads(os.environ).recall(sealed.pin)
     if known is not None and not sealed.receipts.exists():
         raise UntrustedError(
-            f"its journal is gone; this machine has seen {known.count} entries of it",
+            f"its journal is gone; this machine has seen {counted(known.count, 'entry', 'entries')} of it",
             where=str(sealed.receipts),
             remedy="put the receipts back",
         )

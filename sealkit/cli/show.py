@@ -16,6 +16,7 @@ from sealkit.seal.amend import changed_names
 from sealkit.seal.changes import unified
 from sealkit.seal.commitment import amendment_name
 from sealkit.seal.history import spell_slot
+from sealkit.seal.in_force import phase_in_words
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.wire.canon import decode_record, decode_value, encode_record
 from sealkit.wire.chain import EpisodeKept, Failed, Looked, Stage
@@ -24,6 +25,7 @@ from sealkit.wire.episode import Act, Episode, Fact, InboxOpened, Notice, Segmen
 from sealkit.wire.errors import UsageError
 from sealkit.wire.recorded import Recorded
 from sealkit.wire.records import Level
+from sealkit.wire.text import counted
 
 
 @click.command("show")
@@ -77,7 +79,7 @@ def _show_seal(sealed: SealedPlan) -> None:
     click.echo(f"  source       {seal.source.digest}, {seal.source.size} bytes")
     for amendment in sealed.amendments:
         name = amendment_name(amendment.number)
-        click.echo(f"  {name:<11}  {amendment.made_at}, {amendment.phase}: {escape(amendment.reason)}")
+        click.echo(f"  {name:<11}  {amendment.made_at}, {phase_in_words(amendment.phase)}: {escape(amendment.reason)}")
     click.echo(f"  data access  {seal.data_access}; pilot episodes {seal.pilot.episodes}, calls {seal.pilot.calls}")
     environment = seal.closure.environment
     click.echo(f"  environment  Python {environment.python}, {environment.system} {environment.machine}")
@@ -88,12 +90,13 @@ def _show_seal(sealed: SealedPlan) -> None:
 
 def _show_amendment(sealed: SealedPlan, number: int, as_json: bool) -> None:
     if number >= len(sealed.pins):
-        raise UsageError(f"the plan has {len(sealed.amendments)} amendments", where="--amendment")
+        raise UsageError(f"the plan has {counted(len(sealed.amendments), 'amendment')}", where="--amendment")
     before, after, amendment = sealed.pins[number - 1], sealed.pins[number], sealed.amendments[number - 1]
     if as_json:
         print_json(decode_value(encode_record(amendment)))
         return
-    heading(f"{amendment_name(number)} of {amendment.plan.id}, {amendment.phase}, made at {amendment.made_at}")
+    phase = phase_in_words(amendment.phase)
+    heading(f"{amendment_name(number)} of {amendment.plan.id}, {phase}, made at {amendment.made_at}")
     click.echo(f"  reason       {escape(amendment.reason)}")
     click.echo(f"  pin          {after.pin}")
     print_changes(before.commitment.plan, amendment)
@@ -137,7 +140,7 @@ def _show_episode(sealed: SealedPlan, slot: dict[str, Level], as_json: bool) -> 
     line, stage = _find(sealed, slot)
     # Whoever reads a confirmatory episode has seen an outcome: the journal says so before it is shown.
     if stage == "confirmatory":
-        sealed.journal().append(Looked(what=f"show --debug {slot}"), now=now())
+        sealed.journal().append(Looked(what=f"show --debug {spell_slot(slot)}"), now=now())
     if as_json:
         print_json(decode_value(line))
         return

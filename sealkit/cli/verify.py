@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, cost_in_words, escape, heading, json_option, print_json, print_table
+from sealkit.cli.out import Progress, cost_in_words, escape, heading, json_option, print_json, print_table, spelled
 from sealkit.files import to_type
 from sealkit.infer.admit import ArmTally
 from sealkit.plan.actors import roles_of
@@ -20,7 +20,7 @@ from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
-from sealkit.publish.anchors import anchors_of, editions_in
+from sealkit.publish.anchors import PUBLICATIONS, anchors_of, editions_in
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import BUNDLE, edition_of
 from sealkit.publish.given import what_is_given
@@ -35,7 +35,9 @@ from sealkit.publish.released import (
 from sealkit.publish.review import Review, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
+from sealkit.seal.in_force import phase_in_words
 from sealkit.seal.journal import read_head
+from sealkit.seal.manifest import scenarios_in_words
 from sealkit.seal.sealed import find_sealed
 from sealkit.verify.impact import check_reruns
 from sealkit.verify.sandbox import Isolation
@@ -43,6 +45,7 @@ from sealkit.verify.study import Study, open_study
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import HarnessError, UntrustedError
 from sealkit.wire.records import Json
+from sealkit.wire.text import counted
 
 
 @click.command("verify")
@@ -95,6 +98,8 @@ def command(
                 documents.append(_document(study, found, extra))
                 if not as_json:
                     _print(study, found, extra)
+                    if bundle is None and not found.faults and (following := _next_step(study, found)):
+                        click.echo(f"  next: {following}")
     if as_json:
         print_json({"holds": faults == 0, "studies": documents})
     ctx.exit(1 if faults else 0)
@@ -113,7 +118,9 @@ def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: 
     extra = (*_replayed(study, found), *told)
     if known is not None:
         try:
-            known.remember(plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now())
+            known.remember(
+                plan=sealed.plan.spec.id, pin=sealed.pin, head=found.head, now=now(), editions=found.analysed_at
+            )
         except (HarnessError, OSError) as error:
             # What this machine cannot remember takes nothing from what was found.
             extra += (f"the head could not be remembered on this machine: {error} (--no-remember)",)
@@ -123,7 +130,8 @@ def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: 
 def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[Anchor, ...], tuple[str, ...]]:
     """The head that this machine remembers of this seal, as far as it can be compared, and what there is to say.
 
-    A journal that was `cut`, in a bundle, ends where its edition was made: this machine may rightly have seen more.
+    A journal that was `cut`, in a bundle, ends where its edition was made: this machine may rightly have seen more, and
+    then compares it with what it remembers of that place.
     """
     if known is None:
         return (), ()
@@ -138,11 +146,13 @@ def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[A
     if head is None:
         return (), tuple(told)
     if cut and here is not None and here.count < head.count:
+        where = known.recall_at(sealed.pin, here.count)
+        held = "were not compared: it does not remember that place" if where is None else "agree that far"
         told.append(
-            f"this machine has seen {head.count} entries of this journal, on {head.seen[:10]}; the bundle ends after "
-            f"{here.count}, where its edition was made, and the two were not compared"
+            f"this machine has seen {counted(head.count, 'entry', 'entries')} of this journal, on {head.seen[:10]}; "
+            f"the bundle ends after {here.count}, with the analysis of its edition, and the two {held}"
         )
-        return (), tuple(told)
+        return () if where is None else (where.anchor(),), tuple(told)
     return (head.anchor(),), tuple(told)
 
 
@@ -167,6 +177,17 @@ def _editions(study: Study, found: Review, released: Released | None) -> Iterato
             yield f"edition {one.name}: its files agree with each other and with the journal"
 
 
+def _next_step(study: Study, found: Review) -> str:
+    """What whoever makes the study types next; nothing before the end of its run."""
+    plan = spelled(study.sealed.path)
+    if found.edition is not None:
+        folder = study.sealed.study / PUBLICATIONS / found.edition
+        return to_type("verify", Path(os.path.relpath(folder)), "--replay") if folder.is_dir() else ""
+    if found.analysed is not None and not found.changed_since:
+        return to_type("publish", plan)
+    return to_type("analyse", plan) if found.closed else ""
+
+
 def _replayed(study: Study, found: Review) -> Iterator[str]:
     if study.sandbox is None:
         if found.analysed is not None:
@@ -177,7 +198,9 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
         yield f"no episode was run again: they are {NOT_REPLAYABLE}; what runs of the sealed source is {isolation}"
     else:
         yield f"the sealed source was run again, {isolation}"
-        yield f"{study.check_scenarios()} scenarios made again by the sealed world, the same bytes"
+        count, pins = study.check_scenarios(), len(study.sealed.pins)
+        made = f"{count} scenarios of {pins} pins" if pins > 1 else scenarios_in_words(study.sealed.plan.spec, count)
+        yield f"{made} made again by the sealed world, the same bytes"
     if found.recorded is not None and not found.changed_since and not found.as_recorded:
         raise UntrustedError(
             "the admissions derived here are not those that the journal records", where=str(study.sealed.receipts)
@@ -187,7 +210,7 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
     if found.analysed is None:
         return
     if found.changed_since:
-        again = to_type("analyse", study.sealed.path)
+        again = to_type("analyse", spelled(study.sealed.path))
         since = "an amendment, a withdrawal or a withheld body came after the recorded analysis"
         yield f"{since}; `{again}` makes it again"
         return
@@ -220,18 +243,19 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
     totals = found.totals
     left_out = sum(sum(counts.values()) for counts in found.left_out.values())
     episodes = sum(arm.slots - arm.missing for arm in found.arms.values()) + found.smoke + left_out
+    played = f"{counted(episodes, 'episode')} ({found.smoke} of a smoke run)"
     if study.sealed.plan.spec.evidence == RECORDED:
-        click.echo(f"  {episodes} episodes ({found.smoke} of a smoke run), {NOT_REPLAYABLE}: there are no receipts")
+        click.echo(f"  {played}, {NOT_REPLAYABLE}: there are no receipts")
     else:
         click.echo(
-            f"  {totals.occurrences} receipts and {totals.restores} restore receipts in {episodes} episodes"
-            f" ({found.smoke} of a smoke run), {totals.acts} acts, {totals.notices} notices"
+            f"  {counted(totals.occurrences, 'receipt')} and {counted(totals.restores, 'restore receipt')} "
+            f"in {played}, {counted(totals.acts, 'act')}, {counted(totals.notices, 'notice')}"
         )
     if found.pilot is not None:
         pilot = found.pilot
         click.echo(
-            f"  before the seal a pilot, whose journal holds: {pilot.attempts} attempts, {pilot.episodes} episodes, "
-            f"{pilot.calls} model calls"
+            f"  before the seal a pilot, whose journal holds: {counted(pilot.attempts, 'attempt')}, "
+            f"{counted(pilot.episodes, 'episode')}, {counted(pilot.calls, 'model call')}"
         )
     spec = study.sealed.plan.spec
     for name, used in found.calls.items():
@@ -270,9 +294,8 @@ def _print_amendments(study: Study, found: Review) -> None:
     """Each amendment, and the episodes that stay and do not count because of one."""
     for pinned in study.sealed.pins[1:]:
         amendment = study.sealed.amendments[pinned.number - 1]
-        click.echo(
-            f"  amendment {amendment.number}, {amendment.phase}, pin {short(pinned.pin)}: {escape(amendment.reason)}"
-        )
+        phase, pin = phase_in_words(amendment.phase), short(pinned.pin)
+        click.echo(f"  amendment {amendment.number}, {phase}, pin {pin}: {escape(amendment.reason)}")
     for name, counts in found.left_out.items():
         words = ", ".join(f"{count} {why}" for why, count in counts.items())
         click.echo(f"  {name}: {words} by an amendment; these episodes stay and are checked, and do not count")

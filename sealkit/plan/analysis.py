@@ -84,7 +84,8 @@ class LeftOut(Part):
 
 
 class Duration(_Metric, kw_only=True):
-    """A whole number of acts from 0 on, up to `most` if that is stated; `censored` is what one without an end means."""
+    """A whole number of acts from 0 on, up to `most` if that is stated; `censored` is what one without an end means:
+    `{kind: left_out}`, no value, or `{kind: counts_as, value: 30}`."""
 
     kind: Literal["duration"]
     most: Count | None = None

@@ -23,6 +23,7 @@ from sealkit.plan.analysis import (
     Single,
 )
 from sealkit.plan.lint_run import listed, twice
+from sealkit.plan.parts import nearest
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.schema import Spec
 from sealkit.wire.records import Level
@@ -43,7 +44,9 @@ def effect_problems(spec: Spec) -> Iterator[Problem]:
 def not_there(path: KeyPath, what: str, name: str, known: Mapping[str, object]) -> Iterator[Problem]:
     """A problem unless `name` is one of `known`."""
     if name not in known:
-        yield Problem(path, f"no {what} is called {name}; there are {listed(known)}", f"declare the {what}")
+        near = nearest(name, list(known))
+        remedy = f"did you mean {near}?" if near else f"declare the {what}"
+        yield Problem(path, f"no {what} is called {name}; there are {listed(known)}", remedy)
 
 
 # --- metrics

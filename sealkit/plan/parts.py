@@ -94,7 +94,7 @@ class Keys(msgspec.Struct, frozen=True):
             values[rest] = _fields(self.kind)[rest][0].read({k: v for k, v in tree.items() if k not in forms}, place)
         missing = [key for key, (_, required) in forms.items() if required and key not in tree]
         unknown = [key for key in tree if key not in forms and not rest]
-        meant = {key: _near(key, missing) for key in unknown}
+        meant = {key: nearest(key, missing) for key in unknown}
         for key in unknown:
             remedy = f"did you mean {meant[key]}?" if meant[key] else _anywhere(key)
             place.at(key).refuse(f"no key {cut(key)} belongs here", remedy, at_key=True)
@@ -128,7 +128,8 @@ def _fields(kind: type[Part]) -> Mapping[str, tuple[Form, bool]]:
     return {field.name: (form_of(hints[field.name]), field.required) for field in msgspec.structs.fields(kind)}
 
 
-def _near(key: str, names: list[str], likeness: float = 0.5) -> str:
+def nearest(key: str, names: list[str], likeness: float = 0.5) -> str:
+    """The one of `names` that is spelled most like `key`; empty if none is."""
     import difflib
 
     return next(iter(difflib.get_close_matches(key, names, 1, likeness)), "")
@@ -141,7 +142,7 @@ def _anywhere(key: str) -> str:
         part = parts.pop()
         parts += part.__subclasses__()
         keys |= set(part.__struct_fields__)
-    near = _near(key, sorted(keys), 0.8)
+    near = nearest(key, sorted(keys), 0.8)
     return f"did you mean {near}?" if near else "drop it, or see `sealkit schema plan`"
 
 

@@ -122,7 +122,9 @@ def _position(text: str, index: int) -> Position:
 
 
 def _marked(error: MarkedYAMLError) -> Position:
-    mark = error.problem_mark or error.context_mark
+    # What is not closed is missed only where something else begins: it is where it was opened.
+    unclosed = error.problem in ("could not find expected ':'", "found unexpected end of stream")
+    mark = (unclosed and error.context_mark) or error.problem_mark or error.context_mark
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 

@@ -18,6 +18,7 @@ from sealkit.verify.study import Study
 from sealkit.wire.chain import Admitted, Analysed, Looked
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
+from sealkit.wire.text import counted
 
 
 def analyse_study(study: Study, *, step: Callable[[int], None]) -> tuple[Review, Analysis]:
@@ -43,7 +44,8 @@ def check_analysis_code(sealed: SealedPlan) -> None:
     moved = moved_analysis_code(sealed)
     if moved:
         raise UntrustedError(
-            f"{len(moved)} files of sealkit's own analysis code are not as they were sealed, the first: {moved[0]}",
+            f"{counted(len(moved), 'file')} of sealkit's own analysis code {'is' if len(moved) == 1 else 'are'} not as "
+            f"sealed, the first: {moved[0]}",
             where=str(sealed.path),
             remedy="rule with the sealkit that was sealed, or record the change with `sealkit amend`",
         )

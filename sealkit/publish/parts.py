@@ -106,7 +106,7 @@ def _robustness(robustness: Row, verdict: str) -> Iterator[str]:
     for name, called in (("exact_law", "The exact bootstrap law"), ("tango", "Tango's interval")):
         found = robustness.get(name)
         if found:
-            yield f"{called} gives {'the same' if found == verdict else words(str(found))}."
+            yield f"{called} gives {'the same verdict' if found == verdict else words(str(found))}."
 
 
 def strata(claims: Sequence[Row]) -> tuple[Stratum, ...]:

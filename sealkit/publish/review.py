@@ -16,6 +16,7 @@ from sealkit.infer.cells import Cells
 from sealkit.infer.flow import ArmFlow
 from sealkit.publish.late import Late
 from sealkit.publish.measuring import Measuring
+from sealkit.publish.past import Past
 from sealkit.publish.review_notes import notes_of
 from sealkit.run.progress import begin_sealed
 from sealkit.seal.changelog import ALL, block_of, check_changelog
@@ -61,14 +62,15 @@ class Review:
     those of a smoke run and those that an amendment left out, by that word; `not_admitted` names the first of all.
     `cells` is there if measures were asked for.
 
-    `pins` are what the slots that count ran under, as `cells` number them. `changed_since` says that an amendment, a
-    withdrawal or a withheld body came after the analysis that `analysed` is the digest of. `left_out` counts episodes
-    by arm and by what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or `*`;
-    `published` the digest of each recorded edition's results.json; `analyses` the digest of every analysis that was
-    recorded; `pilot` what was piloted before the seal, as the seal says; `calls` what the confirmatory run asked
-    models, by arm, whether it left an episode or not. `readings` counts those of the episodes that count, by reading
-    and level; what they asked models, `reading_calls`, is no arm's. `late` knows whether slots were played under
-    another harness after a look.
+    `pins` are what the slots that count ran under, as `cells` number them. `changed_since` says that an amendment,
+    a withdrawal or a withheld body came after the analysis that `analysed` is the digest of. `left_out` counts
+    episodes by arm and by what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or
+    `*`; `published` the digest of each recorded edition's results.json; `analyses` the digest of every analysis
+    that was recorded, `analysed_at` the heads after them, at which editions end; `edition` is that of the analysis
+    in force; `pilot` what was piloted before the seal, as the seal says; `calls` what the confirmatory run asked
+    models, by arm, whether it left an episode or not. `readings` counts those of the episodes that count, by
+    reading and level; what they asked models, `reading_calls`, is no arm's. `late` knows whether slots were played
+    under another harness after a look.
     """
 
     head: JournalHead
@@ -91,6 +93,8 @@ class Review:
     withdrawn: dict[str, str]
     published: dict[str, str]
     analyses: tuple[str, ...]
+    analysed_at: tuple[JournalHead, ...]
+    edition: str | None
     pilot: Piloted | None
     flow: dict[str, ArmFlow]
     pins: tuple[str, ...]
@@ -196,7 +200,9 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         left_out=watching.left_out,
         withdrawn=dict(watching.withdrawn),
         published=dict(watching.published),
+        edition=watching.past.edition,
         analyses=tuple(watching.analyses),
+        analysed_at=tuple(watching.analysed_at),
         pilot=pilot,
         flow=watching.flow(arms),
         pins=measuring.pins if measuring is not None else (study.sealed.latest.pin,),
@@ -223,7 +229,9 @@ class _Watching:
         self.left_out: dict[str, dict[str, int]] = {}
         self.withdrawn: dict[str, str] = {}
         self.published: dict[str, str] = {}
+        self.past = Past()
         self.analyses: list[str] = []
+        self.analysed_at: list[JournalHead] = []
         self.blocks: list[bytes] = []
         self.moved: set[str] = set()
         self.not_admitted: list[NotAdmitted] = []
@@ -240,11 +248,13 @@ class _Watching:
     def see(self, entry: Entry) -> None:
         self.late.follow(entry)
         self.stage.follow(entry)
+        self.past.follow(entry)
         if isinstance(entry.event, Admitted):
             self.recorded = dict(entry.event.arms)
         elif isinstance(entry.event, Analysed):
             self.analysed, self.changed_since = entry.event.results, False
             self.analyses.append(entry.event.results)
+            self.analysed_at.append(self.history.head)
         elif isinstance(entry.event, Published):
             self.published[entry.event.edition] = entry.event.results
         elif isinstance(entry.event, Repaired) and entry.shard is None:

@@ -9,6 +9,7 @@ from sealkit.seal.closure import environment, environment_changes, sealkit_drift
 from sealkit.seal.sealed import find_drift
 from sealkit.verify.study import Study
 from sealkit.wire.errors import SealkitError
+from sealkit.wire.text import counted
 
 
 def notes_of(study: Study, clock_went_back: tuple[int, ...]) -> tuple[str, ...]:
@@ -29,9 +30,10 @@ def notes_of(study: Study, clock_went_back: tuple[int, ...]) -> tuple[str, ...]:
         except SealkitError as error:
             moved = [str(error)]
         if moved:
-            notes.append(f"the working tree has moved on since {since}, {len(moved)} files; the first: {moved[0]}")
+            files = counted(len(moved), "file")
+            notes.append(f"the working tree has moved on since {since}, {files}; the first: {moved[0]}")
     elif own := sealkit_drift(sealed.latest.closure):
-        notes.append(f"this sealkit is another than at {since}, {len(own)} files; the first: {own[0]}")
+        notes.append(f"this sealkit is another than at {since}, {counted(len(own), 'file')}; the first: {own[0]}")
     changes = environment_changes(sealed.latest.closure.environment, environment())
     if changes:
         notes.append(f"another environment than at the seal: {'; '.join(changes[:4])}{' …' if changes[4:] else ''}")

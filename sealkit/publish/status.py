@@ -12,16 +12,17 @@ from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.asked import to_run
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
+from sealkit.publish.past import Past, way_on
 from sealkit.run.failing import failing_arms
 from sealkit.run.progress import Standing as Stage
 from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
 from sealkit.seal.commitment import amendment_name
 from sealkit.seal.history import History, open_history
+from sealkit.seal.in_force import phase_in_words
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import SealedPlan, beside, find_drift, open_seal, receipts_folder, study_of
 from sealkit.seal.shards import Shard, find_shards
-from sealkit.wire.chain import Amended, Analysed, Published, Withdrawn, Withheld
-from sealkit.wire.digest import short
+from sealkit.wire.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,42 +42,41 @@ def status_of(path: Path, plan: Plan) -> Standing:
     sealed = open_seal(path)
     sealed.close()
     stage, smoke = (begin_sealed(sealed.pins, stage) for stage in ("confirmatory", "smoke"))
-    analysed = edition = None
-    history = sealed.history()
+    history, past = sealed.history(), Past()
     history.merging()
     for entry in history.entries():
         stage.follow(entry)
         smoke.follow(entry)
-        if isinstance(entry.event, Analysed):
-            edition = edition if analysed == entry.event.results else None
-            analysed = entry.event.results
-        elif isinstance(entry.event, Published):
-            edition = entry.event.edition
-        elif isinstance(entry.event, (Amended, Withdrawn, Withheld)):
-            analysed = edition = None
+        past.follow(entry)
+    earlier = past.smoke - smoke.episodes
     facts = [
         f"sealed {sealed.seal.sealed_at}, pin {sealed.pin}",
         f"{stage.episodes} of {stage.index.count} slots have their episode, "
-        f"{sum(stage.abandoned.values())} attempts abandoned; smoke {smoke.episodes} of {smoke.index.count}",
+        f"{counted(sum(stage.abandoned.values()), 'attempt')} abandoned; smoke {smoke.episodes} of {smoke.index.count}"
+        + (f" since the last amendment, {earlier} before it" if earlier else ""),
         f"head {plan.spec.id} {history.head}",
     ]
-    facts += [f"{amendment_name(one.number)} {one.made_at}, {one.phase}: {one.reason}" for one in sealed.amendments]
+    facts += [
+        f"{amendment_name(one.number)} {one.made_at}, {phase_in_words(one.phase)}: {one.reason}"
+        for one in sealed.amendments
+    ]
     shards = find_shards(sealed)
     facts += _shard_facts(sealed, shards, history)
     drift = find_drift(sealed)
     if drift:
         facts.append(f"the working tree has drifted from the seal: {drift[0]}{' …' if drift[1:] else ''}")
     facts += [f"arm {failing}" for failing in failing_arms(stage)]
-    if analysed is not None:
-        facts.append(f"analysed, results {short(analysed)}")
-    if edition is not None:
-        folder = sealed.study / "publications" / edition
-        facts.append(f"published, edition {edition} in publications/{edition}")
+    facts += past.facts()
+    if past.edition is not None:
+        folder = sealed.study / "publications" / past.edition
         return Standing(plan.spec.id, "published", tuple(facts), to_type("verify", folder, "--replay"))
-    if analysed is not None:
-        return Standing(plan.spec.id, "analysed", tuple(facts), to_type("verify", sealed.receipts, "--replay"))
+    if past.analysed is not None:
+        return Standing(plan.spec.id, "analysed", tuple(facts), to_type("publish", path))
     if stage.closed:
         return Standing(plan.spec.id, "run", tuple(facts), to_type("analyse", path))
+    if past.pause is not None:
+        words = ("--smoke",) if past.pause.stage == "smoke" else ()
+        return Standing(plan.spec.id, "paused", tuple(facts), way_on(past.pause.reason, path, plan.spec, *words))
     state = "being run" if stage.episodes or shards else "sealed"
     if merging := _to_merge(sealed, shards, history):
         return Standing(plan.spec.id, state, tuple(facts), merging)
@@ -127,11 +127,18 @@ def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> 
         elif said.pin != sealed.latest.pin:
             yield f"{shard.name}: under an earlier pin, not merged; its episodes are in no count"
         else:
-            state = _followed(sealed, shard)
+            spec, past = sealed.plan.spec, Past()
+            state = begin_shard(spec, said.shard, said.of)
+            for entry in shard.history().entries():
+                state.follow(entry)
+                past.follow(entry)
             ends = "closed, not merged" if state.closed else "not closed"
+            if past.pause is not None:
+                on = way_on(past.pause.reason, sealed.path, spec, "--shard", f"{said.shard}/{said.of}")
+                ends = f"paused {past.paused_at}: {past.pause.reason}: {past.pause.detail}; next: {on}"
             yield (
                 f"{shard.name}: {state.episodes} of {state.slots} slots have their episode, "
-                f"{sum(state.abandoned.values())} attempts abandoned, {ends}"
+                f"{counted(sum(state.abandoned.values()), 'attempt')} abandoned, {ends}"
             )
 
 

@@ -143,8 +143,8 @@ def open_command(world: ExternalWorld, study: Path, here: Mapping[str, str]) -> 
 def read_answer(raw: bytes, *, where: str) -> Answer:
     """The answer that `raw` spells, checked; `HarnessError` if it spells none."""
     try:
-        value = json.loads(raw, object_pairs_hook=_distinct, parse_float=_no_float, parse_constant=_no_float)
-        encode_value(value)  # so narrow that a record can hold it
+        value = json.loads(raw, object_pairs_hook=_distinct)
+        encode_value(value)  # so narrow that a record can hold it; names the place of a float
         return msgspec.convert(value, Answer)
     except (ValueError, RecursionError, MalformedError, msgspec.ValidationError) as error:
         raise HarnessError(f"no answer that a record can hold: {str(error)[:300]}", where=where) from error
@@ -156,10 +156,6 @@ def _distinct(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
         raise ValueError(f"the key {twice[:80]!a} stands twice")
     return found
-
-
-def _no_float(text: str) -> NoReturn:
-    raise ValueError(f"a float ({text[:40]}) where records hold integers or decimal strings")
 
 
 # --- asking --------------------------------------------------------------------------------------

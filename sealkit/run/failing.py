@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from sealkit.plan.slots import slots
 from sealkit.run.progress import Standing
+from sealkit.wire.text import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Failing:
     """Of an arm so many slots failed and so many have their episode; `last` says how its last attempt failed.
 
-    >>> str(Failing("terse", failed=40, episodes=0, last="harness_error: it ended with exit status 1"))
-    'terse: 40 slots failed and none has an episode; the last failure: harness_error: it ended with exit status 1'
+    >>> str(Failing("terse", failed=40, episodes=0, last="seed=3: harness_error: exit status 1"))
+    'terse: 40 slots failed and none has an episode; the last failure: seed=3: harness_error: exit status 1'
     """
 
     arm: str
@@ -27,8 +28,8 @@ class Failing:
         return not self.episodes
 
     def __str__(self) -> str:
-        kept = f"{self.episodes} have their episode" if self.episodes else "none has an episode"
-        return f"{self.arm}: {self.failed} slots failed and {kept}; the last failure: {self.last}"
+        kept = f"{counted(self.episodes, 'has its', 'have their')} episode" if self.episodes else "none has an episode"
+        return f"{self.arm}: {counted(self.failed, 'slot')} failed and {kept}; the last failure: {self.last}"
 
 
 def failing_arms(state: Standing) -> tuple[Failing, ...]:

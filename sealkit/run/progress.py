@@ -22,6 +22,7 @@ from sealkit.plan.slots import Stage, grid, slot_count, slots
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW, InARow
 from sealkit.run.reads import Reads
 from sealkit.run.shares import Share, share_numbers
+from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
 from sealkit.wire.chain import Amended, Asked, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
@@ -187,7 +188,7 @@ class Standing:
         else:
             self.failed[number] += 1
             self.given_up[number] = self.spec is not None and failed.ending not in self.spec.sample.attempts.retry_on
-            self.last_failure[arm] = f"{failed.ending}: {failed.why}"
+            self.last_failure[arm] = f"{spell_slot(slot)}: {failed.ending}: {failed.why}"
             self.in_a_row.fail(arm, number)
         return self.failed[number]
 

@@ -14,8 +14,9 @@ The rule (docs/decisions/0008):
                    changed, in either plan, is exploratory
     ruling code    from the first confirmatory attempt on: the code of every pin since then rules, and a claim on
                    whose verdicts they differ is exploratory
-    harness        results are also reported for each pin under which episodes ran; after the first look, if slots
-                   have their first episode after it, every claim is exploratory, as for ruling code and scenarios
+    harness        results are also said for each pin alone, where episodes that count ran under several; after the
+                   first look, if slots have their first episode after it, every claim is exploratory, as for ruling
+                   code and scenarios
     blocks         run again: where the old episodes would give another verdict, exploratory
 
 `effect_on_claims` says this in words, of one amendment; `publish.amended` rules by the same functions.
@@ -193,7 +194,10 @@ def effect_on_claims(before: Plan, after: Plan, changed: Changed, phase: Phase, 
     elif changed.ruling:
         says.append(f"ruling code changed {WHEN[phase]}: the judge of the last pin measures every episode")
     if changed.harness and phase in TRIED:
-        says.append("the harness changed after the first confirmatory attempt: results are also reported for each pin")
+        says.append(
+            "the harness changed after the first confirmatory attempt: where episodes ran under several pins, "
+            "analysis and report also say what those that count come to under each pin alone"
+        )
     if phase in LOOKED and (changed.harness or changed.ruling or changed.scenarios):
         says.append(f"what episodes run under changed {WHEN[phase]}: where a slot has its first episode after this, "
                     "every claim is exploratory")  # fmt: skip

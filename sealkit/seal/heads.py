@@ -3,7 +3,8 @@
 A journal is consistent with itself however often it is written anew. Only a head that was noted elsewhere shows
 an older copy or another past: after N entries, the last had this digest. Three such places are read here:
 
-    what this machine saw before    `KnownHeads`, as `known_hosts` does for machines: by plan id and by seal
+    what this machine saw before    `KnownHeads`, as `known_hosts` does for machines: by plan id and by seal, the
+                                    furthest head, and those at which editions end
     the command line                `--expect N:sha256:…`
     CHANGELOG_AFTER_SEAL.md         lines `head PLAN-ID N:sha256:…`
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -40,7 +41,7 @@ _quote = re.compile(r"\s*(?:[-*] +)?`?head +(\S+) +([^`\s]+)`?\s*\Z").match
 
 
 class KnownHead(Record, frozen=True, tag_field="type", tag="sealkit/known-head/v1"):
-    """The furthest head of one seal's journal that this machine has seen, and when."""
+    """A head of one seal's journal that this machine has seen, and when: the furthest, or one where an edition ends."""
 
     plan: str
     pin: str
@@ -60,30 +61,39 @@ class KnownHeads(msgspec.Struct, frozen=True):
 
     def recall(self, pin: str) -> KnownHead | None:
         """The furthest head seen of the seal `pin`; None if it was never seen."""
-        return next((known for known in self._read() if known.pin == pin), None)
+        return max((known for known in self._read() if known.pin == pin), key=lambda one: one.count, default=None)
+
+    def recall_at(self, pin: str, count: int) -> KnownHead | None:
+        """The head after `count` entries of the seal `pin`; None if it is not remembered."""
+        return next((known for known in self._read() if (known.pin, known.count) == (pin, count)), None)
 
     def other_seals(self, plan: str, pin: str) -> tuple[KnownHead, ...]:
         """What was seen of plans of the same id under other seals than `pin`: a second seal, or a namesake."""
-        return tuple(known for known in self._read() if known.plan == plan and known.pin != pin)
+        others = sorted((one for one in self._read() if one.plan == plan and one.pin != pin), key=lambda one: one.count)
+        return tuple({one.pin: one for one in others}.values())
 
-    def remember(self, *, plan: str, pin: str, head: JournalHead, now: datetime) -> None:
-        """`head`, of a journal that was checked, is remembered if it is further than what was.
+    def remember(
+        self, *, plan: str, pin: str, head: JournalHead, now: datetime, editions: Sequence[JournalHead] = ()
+    ) -> None:
+        """`head`, of a journal that was checked, is remembered if it is the furthest; those of `editions` are too.
 
         `UntrustedError` if another digest is remembered at the same place.
         """
-        if head.digest is None:
-            return
         with self._locked():
-            known = {one.pin: one for one in self._read()}
-            before = known.get(pin)
-            if before is not None and before.count == head.count and before.digest != head.digest:
-                what = f"remembers {short(before.digest)} after {head.count} entries, not {short(head.digest)}"
-                raise UntrustedError(what, where=str(self.path), remedy="the journal was written anew")
-            if before is not None and before.count >= head.count:
-                return
-            known[pin] = KnownHead(plan=plan, pin=pin, count=head.count, digest=head.digest, seen=utc(now))
-            lines = sorted(encode_record(one) + b"\n" for one in known.values())
-            replace_file(self.path, b"".join(lines))
+            before = {(one.pin, one.count): one for one in self._read()}
+            known, was = dict(before), _furthest(before, pin)
+            for one in (*editions, head):
+                if one.digest is None:
+                    continue
+                new = KnownHead(plan=plan, pin=pin, count=one.count, digest=one.digest, seen=utc(now))
+                old = known.setdefault((pin, one.count), new)
+                if old.digest != one.digest:
+                    what = f"remembers {short(old.digest)} after {one.count} entries, not {short(one.digest)}"
+                    raise UntrustedError(what, where=str(self.path), remedy="the journal was written anew")
+            if was < _furthest(known, pin) and was not in {one.count for one in editions}:
+                known.pop((pin, was), None)
+            if known != before:
+                replace_file(self.path, b"".join(sorted(encode_record(one) + b"\n" for one in known.values())))
 
     def _read(self) -> Iterator[KnownHead]:
         """Every head; `HarnessError` naming the line that is none: it is this machine's file, and no evidence."""
@@ -110,6 +120,10 @@ class KnownHeads(msgspec.Struct, frozen=True):
             yield
         finally:
             os.close(descriptor)
+
+
+def _furthest(known: Iterable[tuple[str, Count]], pin: str) -> Count:
+    return max((count for seal, count in known if seal == pin), default=0)
 
 
 def _known(line: bytes, *, where: str) -> KnownHead:

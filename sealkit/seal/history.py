@@ -14,7 +14,7 @@ its entry, a merge that was cut off. So a reader that stops early has checked le
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,7 +43,7 @@ from sealkit.wire.chain import (
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.merged import Taken, check_in_shard
-from sealkit.wire.records import Count
+from sealkit.wire.records import Count, Level
 
 REPAIR = "a crash leaves this; `sealkit run` repairs it"
 TAMPERED = "no crash leaves this"
@@ -303,9 +303,9 @@ def _size(folder: Folder, name: str) -> int:
         return 0
 
 
-def spell_slot(slot: Slot) -> str:
-    """A slot for a message: `arm=A family=noise seed=3`; escaped if it is not plain ASCII."""
-    text = " ".join(f"{name}={level}" for name, level in sorted(slot.items()))
+def spell_slot(slot: Mapping[str, Level]) -> str:
+    """A slot as `sealkit show --debug` takes it: `arm=A,family=noise,seed=3`; escaped if it is not plain ASCII."""
+    text = ",".join(f"{name}={level}" for name, level in sorted(slot.items()))
     return text if text.isascii() and text.isprintable() else ascii(text)
 
 

@@ -64,6 +64,25 @@ WHEN: Final[Mapping[Phase, str]] = {
 }
 
 
+_SAYS: Final[Mapping[Phase, str]] = {
+    "before_any_episode": "nothing had been tried",
+    "after_smoke": "a smoke attempt had begun",
+    "after_first_episode": "a confirmatory attempt had begun",
+    "after_last_episode": "the run had ended, or every slot had its episode",
+    "after_first_look": "somebody had seen outcomes through sealkit",
+    "after_analysis": "the analysis had been made",
+}
+
+
+def phase_in_words(phase: Phase) -> str:
+    """The phase by its name, and what that means.
+
+    >>> phase_in_words("after_first_episode")
+    'after_first_episode (a confirmatory attempt had begun)'
+    """
+    return f"{phase} ({_SAYS[phase]})"
+
+
 class Due(msgspec.Struct, frozen=True):
     """An amendment as its file has it: the entry that the journal must hold, and how many entries were there before.
 

@@ -30,6 +30,7 @@ from sealkit.wire.digest import PREFIX, short
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.merkle import merkle_root
 from sealkit.wire.records import Count, Record
+from sealkit.wire.text import counted
 
 _DIGEST_BYTES = 32
 _STAGES: tuple[Stage, ...] = ("confirmatory", "smoke", "pilot")
@@ -127,6 +128,14 @@ def planned_keys(spec: Spec) -> Iterator[tuple[str, int]]:
         for family in levels.get("family", ()):
             seeds.setdefault(str(family), set()).update(int(seed) for seed in levels["seed"])
     return ((family, seed) for family, known in seeds.items() for seed in sorted(known))
+
+
+def scenarios_in_words(spec: Spec, count: int) -> str:
+    """How many scenarios a manifest of this plan holds, and how many of them other stages alone have."""
+    levels = grid(spec, "confirmatory")
+    more = count - len(levels.get("family", ())) * len(levels.get("seed", ()))
+    stages = " and ".join(stage for stage in _STAGES if stage != "confirmatory" and grid(spec, stage))
+    return counted(count, "scenario") + (f" ({more} of them for the {stages} run alone)" if more > 0 else "")
 
 
 def write_manifest(path: Path, scenarios: Iterable[Scenario]) -> ManifestSeal:

@@ -33,6 +33,7 @@ from sealkit.seal.places import amendment_file, beside, declared, plan_entry, re
 from sealkit.wire.chain import Sealed, Slot, parse_head
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import UntrustedError, UsageError
+from sealkit.wire.text import counted
 
 __all__ = [
     "Seal", "SealedPlan", "amended_heads", "beside", "check_no_drift", "declared", "find_drift", "find_sealed",
@@ -174,9 +175,9 @@ def check_no_drift(sealed: SealedPlan) -> None:
     if found:
         files = "\n  ".join(str(one) for one in found)
         raise UntrustedError(
-            f"{len(found)} files are not as they were sealed:\n  {files}\n",
+            f"{counted(len(found), 'file is', 'files are')} not as sealed",
             where=str(sealed.path),
-            remedy="put them back, or record the change with `sealkit amend`",
+            remedy=f"put back what is named here, or record the change with `sealkit amend`:\n  {files}",
         )
 
 

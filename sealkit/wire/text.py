@@ -4,6 +4,8 @@
 'a\\\\x1b[31mred\\\\u202e'
 >>> shortened("word " * 1000)[-12:], len(shortened("word " * 1000))
 ('d word word…', 1000)
+>>> counted(1, "file"), counted(2, "file"), counted(0, "try", "tries")
+('1 file', '2 files', '0 tries')
 """
 
 from __future__ import annotations
@@ -22,3 +24,8 @@ def shortened(text: str, most: int = MOST_LETTERS) -> str:
     """`text` in one plain line of at most `most` letters; a cut is shown."""
     line = plain(text[: most + 1])
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """So many of them, in words that agree."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"

@@ -154,7 +154,7 @@ def test_a_harness_fix_after_a_smoke_run_and_before_the_grid(smoked: Path) -> No
     pin = digest_bytes((smoked / "plans/part.A-0001.json").read_bytes())
     assert (found.record["pins"], found.record["by_pin"]) == ([pin], [])
     assert found.verdicts == {"oracle": "supported", "tracker": "supported"}
-    assert "10 scenarios made again by the sealed world" in verified(smoked, "--replay").out
+    assert "10 scenarios of 2 pins made again by the sealed world" in verified(smoked, "--replay").out
 
 
 def test_a_task_rewording_after_a_second_smoke_run_with_the_dry_run_repeated_and_identical(smoked: Path) -> None:
@@ -233,10 +233,7 @@ def test_analysis_code_changed_after_the_grid_rules_beside_the_code_that_was_pin
         env={**os.environ, "PYTHONPATH": str(own_sealkit)},
     )  # fmt: skip
     assert refused.returncode == 1
-    assert (
-        "1 files of sealkit's own analysis code are not as they were sealed, the first: infer/verdicts.py"
-        in refused.stderr
-    )
+    assert "1 file of sealkit's own analysis code is not as sealed, the first: infer/verdicts.py" in refused.stderr
     out = own(own_sealkit, study, "amend", PLAN, "--reason", "a comment in the analysis")
     assert f"ruling code  {code} changed" in out and NOT_SAID in out
     said = own(own_sealkit, study, "analyse", PLAN)
@@ -429,12 +426,15 @@ def test_a_grid_over_two_pins_is_reported_for_each(smoked: Path) -> None:
     run_some(smoked, 3)
     change(smoked, *FIX)
     out = amended(smoked, "the world's comment misled").out
-    assert "after_first_episode" in out and "results are also reported for each pin" in out
+    assert re.search(r"smoke 0 of (\d+) since the last amendment, \1 before it", ok(call("status", cwd=smoked)).out)
+    assert "after_first_episode (a confirmatory attempt had begun)" in out and "come to under each pin alone" in out
     run(smoked)
     pins = json.loads(call("verify", "--json", "--no-remember", cwd=smoked).out)["studies"][0]["pins"]
     found = ruled(smoked)
     record = found.record
     assert record["pins"] == pins and [row["pin"] for row in record["by_pin"]] == pins
+    said = ok(call("analyse", PLAN, cwd=smoked)).out
+    assert all(f"from the episodes under pin {short(pin)} alone: " in said for pin in pins)
     counts = [sum(row["n"] for row in rows["effects"]) for rows in record["by_pin"]]
     assert counts == [3, 5] and sum(row["n"] for row in record["effects"]) == 8
     assert found.verdicts == {"oracle": "supported", "tracker": "supported"}
@@ -467,7 +467,7 @@ def test_impact_lists_the_episodes_that_would_be_others_and_their_blocks(grid: P
     out = ok(call("amend", PLAN, "--impact", "--dry-run", cwd=grid)).out
     assert "2 of 8 recorded episodes would be others now" in out
     for seed in (0, 1):
-        assert f"arm=tracker family=delayed_update seed={seed}" in out
+        assert f"arm=tracker,family=delayed_update,seed={seed}" in out
     assert "2 blocks in which they lie; --supersede has them run again, every arm of each" in out
     assert "nothing was written" in out and snapshot(grid) == before
     # Nobody looked, so it tells nothing of how the episodes went: not how long they were, nor how they ended.

@@ -224,7 +224,7 @@ def test_run_on_drift_is_refused_and_the_files_named(sealed: Path) -> None:
     with (world / "judge.py").open("a", encoding="utf-8") as file:
         file.write("\n")
     refused = call("run", PLAN, cwd=sealed)
-    assert refused.code == 1 and "3 files are not as they were sealed" in refused.err
+    assert refused.code == 1 and "3 files are not as sealed; put back" in refused.err
     for words in (
         "worlds/house/extra.py was added",
         "worlds/house/SPEC.md was removed",

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from sealkit.cli.init import make_own_harness
+from sealkit.infer.stats.paired import PairedCounts, tango
 from sealkit.wire.canon import decode_value, encode_value
 from sealkit.wire.digest import digest_bytes
-from tests.studies import Outcome, call, ok
+from tests.studies import ROOT, Outcome, call, ok
 
 PLAN = "plans/ab-prompts.yaml"
 RECEIPTS = "receipts/ab-prompts"
@@ -53,6 +58,9 @@ def test_from_the_script_to_the_edition(study: Path) -> None:
     replayed = ok(call("verify", "receipts", "--replay=unsafe", cwd=study)).out
     assert "no episode was run again: they are recorded, not replayable" in replayed
     assert "was derived again, the same bytes" in replayed
+    assert f"next: sealkit verify {RECEIPTS} --replay && sealkit publish {PLAN}\n" in analysed
+    for said in (replayed, ok(call("verify", cwd=study)).out, ok(call("status", cwd=study)).out):
+        assert said.endswith(f"  next: sealkit publish {PLAN}\n")
     assert "the evidence of every claim is recorded, not replayable" in ok(call("claims", PLAN, cwd=study)).out
     assert f"next: sealkit publish {PLAN}\n" in ok(call("publish", PLAN, "--dry-run", cwd=study)).out
     published = ok(call("publish", PLAN, cwd=study)).out
@@ -60,7 +68,7 @@ def test_from_the_script_to_the_edition(study: Path) -> None:
     (edition,) = (study / "publications").iterdir()
     standing = ok(call("status", cwd=study)).out
     assert "ab-prompts: published" in standing and f"in publications/{edition.name}" in standing
-    for said in (published, standing):
+    for said in (published, standing, ok(call("verify", "--no-remember", cwd=study)).out):
         assert f"next: sealkit verify publications/{edition.name} --replay\n" in said
     for name in ("report.md", "report.html"):
         report = (edition / name).read_text()
@@ -68,6 +76,23 @@ def test_from_the_script_to_the_edition(study: Path) -> None:
         assert "the word of the program that wrote its record" in report
     released = ok(call("verify", edition, "--replay=unsafe", cwd=study)).out
     assert "was built again from its bundle, the same bytes" in released
+
+
+def test_what_the_guide_and_the_plan_say_of_the_example_is_what_it_does(fresh: Path) -> None:
+    guide = (ROOT / "docs/your-own-harness.md").read_text()
+    assignment, record = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+    wrote = subprocess.run(
+        [sys.executable, "harness/ask.py"], input=assignment, capture_output=True, text=True, cwd=fresh
+    )
+    assert json.loads(wrote.stdout) == json.loads(record)
+    plan = (fresh / PLAN).read_text()
+    assert f"the plan, {len(plan.splitlines())} lines" in guide
+    command, chance = "gain=b:0.2,c:0", 0.97
+    assert f"a chance of {chance} (sealkit power {PLAN} --assume {command})" in " ".join(plan.split())
+    (asked,) = json.loads(ok(call("power", PLAN, "--assume", command, "--json", cwd=fresh)).out)["questions"]
+    assert round(float(asked["chances"][0]["chance"]), 2) == chance and asked["chances"][0]["verdict"] == "supported"
+    tables = {b: tango(PairedCounts(40, b, 0), level=Decimal("0.95")).lower for b in (3, 4)}
+    assert tables[3] < 0 < tables[4]
 
 
 def test_an_episode_is_shown_without_its_measures(study: Path) -> None:
@@ -192,11 +217,11 @@ def test_a_slot_whose_attempt_breaks_is_missing(fresh: Path) -> None:
         'slot = json.load(sys.stdin)\n    if slot["slot"]["seed"] == 7 and slot["slot"]["arm"] == "terse":\n        raise SystemExit(1)',
     )  # fmt: skip
     ok(call("seal", PLAN, cwd=fresh))
-    assert "1 slots missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
+    assert "1 slot missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
     results = json.loads(ok(call("analyse", PLAN, "--json", cwd=fresh)).out)
     terse = results["flow"]["terse"]
     assert (terse["slots"], terse["episodes"], terse["missing"], terse["outcomes"]) == (40, 39, 1, 39)
-    assert any("arm terse: 1 slots failed and 39 have their episode; the last failure: harness_error" in fact
+    assert any("arm terse: 1 slot failed and 39 have their episode; the last failure: arm=terse," in fact
                for fact in json.loads(ok(call("status", "--json", cwd=fresh)).out)[0]["facts"])  # fmt: skip
 
 
@@ -225,9 +250,9 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
         'slot = json.load(sys.stdin)\n    if slot["slot"]["arm"] == "terse":\n        raise SystemExit("no such prompt")',
     )  # fmt: skip
     ok(call("seal", PLAN, cwd=fresh))
-    says = "arm terse: {} slots failed and none has an episode; the last failure: harness_error: "
+    says = "arm terse: {} failed and none has an episode; the last failure: arm=terse,family=sums,seed=40: "
     smoke = call("run", PLAN, "--smoke", "--jobs", "1", cwd=fresh)
-    assert smoke.code == 3 and says.format(1) in smoke.out and "its last words: no such prompt" in smoke.out
+    assert smoke.code == 3 and says.format("1 slot") in smoke.out and "its last words: no such prompt" in smoke.out
     assert f"if a sealed file changes: sealkit amend {PLAN}" in smoke.out
     ran = call("run", PLAN, "--jobs", "1", cwd=fresh)
     assert (
@@ -235,6 +260,12 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
         and "5 errors in a row, the last: python3: ended with status 1; its last words: no such" in ran.err
     )
     journal = (fresh / RECEIPTS / "journal.jsonl").read_bytes()
+    standing = ok(call("status", cwd=fresh)).out
+    assert ": paused\n" in standing and "no slot given up: errors_in_a_row: " in standing
+    assert "next: mend what failed, then sealkit run" in standing
+    assert re.search(
+        r"failed tries: .*terse [56].*; the last: arm=terse,family=sums,seed=\d+: harness_error: ", standing
+    )
     assert journal.count(b'"kind":"failed"') == 6 and b'"reason":"errors_in_a_row"' in journal, (
         "one of them in the smoke run"
     )
@@ -242,4 +273,4 @@ def test_an_arm_that_only_fails_is_told_by_its_reason_and_no_success(fresh: Path
     assert found["stepwise"]["admitted"] > 0, "arms that work do not hide one that has never worked"
     assert says.format(5) not in ok(call("status", cwd=fresh)).out, "and no slot was given up"
     shown = call("show", PLAN, "--debug", "arm=terse,family=sums,seed=3", cwd=fresh)
-    assert shown.code == 2 and "no episode of slot arm=terse family=sums seed=3" in shown.err
+    assert shown.code == 2 and "no episode of slot arm=terse,family=sums,seed=3" in shown.err

@@ -57,6 +57,7 @@ BYTES = [
     Case("directive", "# The belief", "%YAML 1.1\n⟦---\n# The belief", "$", "a % directive"),
     Case("second document", "rights:", "⟦---\nrights:", "$", "a second document"),
     Case("not YAML", "seed: 0..9", "seed: 0..9⟦: 3", "$.factors", "not YAML: mapping values are not allowed"),
+    Case("no colon", "seed: 0..9", "⟦seed 0..9", "", "not YAML: could not find expected"),
     Case("unclosed", "gates: [", "gates: [[", "", "not YAML"),
     Case("impossible escape", "title: Does a", 'title: "\\UFFFFFFFF Does a', "", "not YAML"),
 ]
@@ -172,7 +173,7 @@ ANALYSIS = [
     Case("sides that are equal", "minus: {arm: B, reader: transcript}", "minus: ⟦{arm: B, reader: structured}", "$.effects.diag.minus", "both sides are the same"),
     Case("reading not taken in the arm", "minus: {arm: B, reader: transcript}", "minus: {arm: C, reader: ⟦transcript}", "$.effects.diag.minus.reader", "taken in the arms A, B, not in C"),
     Case("undeclared population", "population: noise,", "population: ⟦nose,", "$.effects.noise.population", "no population is called nose"),
-    Case("undeclared method", "population: noise, method: paired", "population: noise, method: ⟦pared", "$.effects.noise.method", "no method is called pared; there are paired, rate, mean"),
+    Case("undeclared method", "population: noise, method: paired", "population: noise, method: ⟦pared", "$.effects.noise.method", "no method is called pared; there are paired, rate, mean; did you mean paired?"),
     Case("undeclared metric of an effect", "metric: stale, p", "metric: ⟦stail, p", "$.effects.oracle_stale.metric", "no metric is called stail", "dry-run"),
     Case("single effect without an arm", "{of: {arm: oracle}, metric: stale", "{of: ⟦{family: noise}, metric: stale", "$.effects.oracle_stale.of.arm", "it does not say which arm", "dry-run"),
     Case("single effect on no cells", "of: {arm: tracker}, metric: noise_flip", "of: {arm: tracker, family: unobservable}, metric: noise_flip", "", "rests on no cells", "dry-run"),

@@ -12,6 +12,7 @@ import pytest
 
 from sealkit.publish.bundle import opened_bundle
 from sealkit.seal.archive import BLOCK, header, read_members
+from sealkit.wire.canon import encode_value
 from sealkit.wire.errors import MalformedError
 from tests.studies import ID, PLAN, Outcome, call, ok
 
@@ -86,7 +87,19 @@ def test_a_bundle_that_is_shorter_than_what_this_machine_has_seen_says_so(
     said = ok(verify(published.parent, bundle_once)).out
     count = len(dict(members(bundle_once))[f"receipts/{ID}/journal.jsonl"].splitlines())
     assert f"this machine has seen {count + 1} entries of this journal" in said
-    assert f"the bundle ends after {count}, where its edition was made, and the two were not compared" in said
+    assert f"the bundle ends after {count}, with the analysis of its edition, and the two agree that far" in said
+    assert "anchored by: this machine" in said
+    known = state / "sealkit" / "known_heads"
+    furthest = [line for line in known.read_bytes().splitlines(True) if json.loads(line)["count"] > count]
+    ours = known.read_bytes()
+    known.write_bytes(b"".join(furthest))  # as a machine that saw the study only when it had gone on
+    said = ok(verify(published.parent, bundle_once)).out
+    assert "not compared: it does not remember that place" in said and "anchored by: nothing outside" in said
+    elsewhere = [{**json.loads(line), "digest": "sha256:" + "0" * 64} for line in ours.splitlines()]
+    known.write_bytes(b"".join(encode_value(line) + b"\n" for line in elsewhere))
+    assert "but this machine, which saw it on" in (refused := verify(published.parent, bundle_once)).err
+    assert refused.code == 1
+    known.write_bytes(ours)
     assert "anchored by: this machine" in ok(call("verify", "receipts", cwd=published)).out
     assert "has seen" not in ok(verify(published.parent, bundle_once, "--no-remember")).out
 

@@ -172,7 +172,7 @@ def test_verdicts_and_what_they_do_not_show_come_first() -> None:
     first = found.sections["verdicts"]
     assert first.index("Not shown, whatever the verdicts") > first.index("not estimable")
     assert "Of 60 other bootstrap seeds, 26 give this verdict, so the seed decides." in first
-    assert "The exact bootstrap law gives supported." in first and "Tango's interval gives the same." in first
+    assert "The exact bootstrap law gives supported." in first and "Tango's interval gives the same verdict." in first
     assert "With every missing outcome at its worst: not shown; at its best: supported." in first
 
 

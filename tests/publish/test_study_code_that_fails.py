@@ -11,7 +11,7 @@ import pytest
 
 from tests.studies import ID, PLAN, SMALL, call, make_study, ok, plan_text
 
-SLOT = "arm=tracker family=noise seed=1"
+SLOT = "arm=tracker,family=noise,seed=1"
 RAISES = """
 
 _judge = judge

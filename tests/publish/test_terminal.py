@@ -47,7 +47,7 @@ def test_power_without_assumptions_says_what_it_needs(sealed_once: Path) -> None
     found = power(sealed_once, PLAN)
     assert [question["lacking"] for question in found["questions"]] == [["oracle.success"], ["tracker.success"]]
     said = ok(call("power", PLAN, cwd=sealed_once)).out
-    assert "nothing: say --assume oracle.success=x:…" in said and "suppose something of oracle.success" in said
+    assert "nothing: say --assume oracle.success=x:…" in said and "say --assume for oracle.success" in said
     assert "4 cells" in said
 
 

@@ -240,7 +240,7 @@ def too_many_tokens(log: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (drop, "5 samples for the 6 slots of arm stepwise: arm=stepwise family=sum-12 seed=1"),
+        (drop, "5 samples for the 6 slots of arm stepwise: arm=stepwise,family=sum-12,seed=1"),
         (double, "sample 'sum-12', epoch 1, stands twice"),
         (foreign, "sample 'sum-99' is no level of family, so it has no slot"),
         (third_epoch, "epoch 3 is no seed of the plan, so it has no slot"),

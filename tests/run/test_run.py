@@ -75,7 +75,7 @@ def test_a_slot_that_fails_as_often_as_the_plan_allows_is_given_up_and_counted(u
     plan.write_text(plan.read_text().replace("{max: 2, retry_on: [harness_error]}", "{max: 1, retry_on: []}"))
     ok(call("seal", PLAN, cwd=study))
     (flags / "tracker").touch()
-    last = "harness_error: the world or its agent raised RuntimeError: told to fail by \\x1b[31mtracker"
+    last = "arm=tracker,family=noise,seed=1: harness_error: the world or its agent raised RuntimeError: told to fail by \\x1b[31mtracker"
     due = {"slots": 8, "episodes": 4, "new": 4, "abandoned_attempts": 0, "missing": 4,
            "failing": {"tracker": {"failed": 4, "last": last}}}  # fmt: skip
     ran = call("run", PLAN, "--jobs", "1", "--json", cwd=study)

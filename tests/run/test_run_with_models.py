@@ -151,6 +151,9 @@ def test_a_call_over_the_budget_never_leaves_and_the_budget_outlasts_the_process
     assert [event["reason"] for event in events(study, "paused")] == ["budget"] * 3
     assert events(study, "failed") == []
     assert verified(study)["calls"].keys() <= {"A", "D"}
+    standing = ok(call("status", cwd=study)).out
+    assert ": paused\n" in standing and ", and no slot given up: budget: 20 calls are used" in standing
+    assert "next: raise sample.budget in the plan, and sealkit amend" in standing
 
 
 # --- pauses --------------------------------------------------------------------------------------

@@ -247,7 +247,7 @@ def test_code_and_reruns_are_told_by_phase(phase: Phase) -> None:
     assert ("the code of every pin" in ruling) is (phase in TRIED)
     assert ("every claim is exploratory" in ruling) is (phase in LOOKED)
     harness = " ".join(effect_on_claims(plan(), plan(), changed(harness=FILE), phase, 0))
-    assert ("reported for each pin" in harness) is (phase not in ("before_any_episode", "after_smoke"))
+    assert ("come to under each pin alone" in harness) is (phase not in ("before_any_episode", "after_smoke"))
     reruns = " ".join(effect_on_claims(plan(), plan(), changed(), phase, 3))
     assert reruns.startswith("3 blocks are run again in every arm, chosen without outcomes")
     assert "another verdict is exploratory" in reruns

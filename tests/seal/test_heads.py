@@ -40,6 +40,15 @@ def test_the_furthest_head_of_each_seal_is_remembered(known: KnownHeads) -> None
     assert recalled.anchor() == Anchor(9, head(9).digest or "", "this machine, which saw it on 2026-11-30,", True)
 
 
+def test_heads_at_which_editions_end_stay_beside_the_furthest(known: KnownHeads) -> None:
+    known.remember(plan="v1", pin=PIN, head=head(5), now=NOW)
+    known.remember(plan="v1", pin=PIN, head=head(9), now=NOW, editions=(head(3), head(5)))
+    known.remember(plan="v1", pin=PIN, head=head(11), now=NOW, editions=(head(3),))  # as a bundle has it
+    found = {count: known.recall_at(PIN, count) is not None for count in (3, 5, 9, 11)}
+    assert found == {3: True, 5: True, 9: False, 11: True}
+    assert [one.count for one in known.other_seals("v1", OTHER)] == [11]
+
+
 def test_another_seal_of_the_same_plan_id_is_found(known: KnownHeads) -> None:
     known.remember(plan="v1", pin=PIN, head=head(3), now=NOW)
     known.remember(plan="v2", pin=OTHER, head=head(3), now=NOW)

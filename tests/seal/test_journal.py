@@ -328,7 +328,7 @@ def test_episodes_that_were_touched_are_refused_and_the_slot_named(study: Path, 
     with pytest.raises(UntrustedError, match=r"evidence: .*") as raised:
         read(study)
     named = {"last dropped": 2, "newline cut": 2, "doubled": 2, "extra for a taken slot": 2, "doubled within": 1}
-    assert f"arm=A family=calm seed={named.get(attack, 0)}" in str(raised.value)
+    assert f"arm=A,family=calm,seed={named.get(attack, 0)}" in str(raised.value)
 
 
 def test_missing_episodes_are_refused(study: Path) -> None:

@@ -330,7 +330,7 @@ def test_an_episode_killed_before_its_entry_leaves_an_attempt_and_runs_again(tmp
     before = files(tmp_path)
     line = episode_line(1)
     folder = put(tmp_path, before | {EPISODES: before[EPISODES] + line + b"\n"})
-    with pytest.raises(UntrustedError, match=r"that no entry of the journal knows: an episode of arm=A .* seed=1 "):
+    with pytest.raises(UntrustedError, match=r"that no entry of the journal knows: an episode of arm=A,.*,seed=1 "):
         read(tmp_path)
     recover(folder, inside=tmp_path, now=NOW)
     attempt(Journal.open(folder, inside=tmp_path), 1)

@@ -441,7 +441,8 @@ def test_a_tree_that_moved_on_refuses_a_run_by_file_and_no_reader(study: Path) -
         ("worlds/pond/judge.py", "changed"),
     ]
     with pytest.raises(
-        UntrustedError, match=r"(?s)2 files are not .*worlds/pond/judge\.py was changed .*sealkit amend"
+        UntrustedError,
+        match=r"(?s)2 files are not as sealed; put back .*sealkit amend`:\n.*worlds/pond/judge\.py was changed",
     ):
         check_no_drift(opened)
 

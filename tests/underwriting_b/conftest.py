@@ -31,7 +31,9 @@ DELIVERIES = ("pushed", "inbox")
 CONTROL = "undisturbed"
 FIXTURES = (1103, 1217, 1429, 1699, 1877)  # `spec/universe.md`, Study B
 
-CASE, POLICY, INBOX, OPEN = (action(f"{name}") for name in ("case.read", "policy.read", "inbox.read", "submission.open"))
+CASE, POLICY, INBOX, OPEN = (
+    action(f"{name}") for name in ("case.read", "policy.read", "inbox.read", "submission.open")
+)
 DRAFT = action("recommendation.draft", recommendation="APPROVE")
 
 

@@ -25,7 +25,9 @@ COLUMNS = (*(level.split("-")[1] for level in LEVELS), CONTROL)
 
 def table() -> dict[str, list[bool]]:
     """The table of passes in SPEC.md, by policy."""
-    rows = [line.split("|") for line in (ROOT / "worlds" / "underwriting_b" / "SPEC.md").read_text("utf-8").splitlines()]
+    rows = [
+        line.split("|") for line in (ROOT / "worlds" / "underwriting_b" / "SPEC.md").read_text("utf-8").splitlines()
+    ]
     head = next(row for row in rows if len(row) == len(COLUMNS) + 3 and "intake" in row[2])
     assert [cell.strip().lower() for cell in head[2:-1]] == list(COLUMNS)
     named = {row[1].strip().strip("`"): row for row in rows if len(row) == len(head)}
@@ -72,7 +74,13 @@ def test_latency_counts_from_the_boundary_to_the_read(desk: Desk) -> None:
 
 
 ESCALATE, REJECT = "conflict.escalate", "message.reject"
-SOURCES = {"a1": "policy-office", "a2": "verification-desk", "a3": "head-of-sales", "a4": "deal-team", "a5": "outside-address"}
+SOURCES = {
+    "a1": "policy-office",
+    "a2": "verification-desk",
+    "a3": "head-of-sales",
+    "a4": "deal-team",
+    "a5": "outside-address",
+}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +109,9 @@ SOURCES = {"a1": "policy-office", "a2": "verification-desk", "a3": "head-of-sale
 )
 def test_what_is_due_of_each_rung(desk: Desk, rung: str, does: list[Action | str], kept: int) -> None:
     family = f"ladder-{rung}-pushed"
-    told = {"calculate": desk.calculate()} | {name: action(name, message=f"{SOURCES[rung]}@m1") for name in (ESCALATE, REJECT)}
+    told = {"calculate": desk.calculate()} | {
+        name: action(name, message=f"{SOURCES[rung]}@m1") for name in (ESCALATE, REJECT)
+    }
     acts = [told[item] if isinstance(item, str) else item for item in does]
     measures = desk.measured(family, [CASE, POLICY, desk.calculate(), *acts, desk.submit(family, "APPROVE")])
     assert measures["responded"] == kept

@@ -44,9 +44,7 @@ def player(desk: Desk, family: str, arm: ModelArm) -> Player:
     return start_player(arm, desk.world, desk.scenario(family), ROOT)[0]
 
 
-def spoken(
-    desk: Desk, family: str, replies: list[str], arm: ModelArm = NOTES
-) -> tuple[Episode, list[Ask]]:
+def spoken(desk: Desk, family: str, replies: list[str], arm: ModelArm = NOTES) -> tuple[Episode, list[Ask]]:
     """The episode of a model arm with these replies, and what it was asked."""
     trusted, asked, waiting = desk.trusted(desk.scenario(family)), list[Ask](), iter(replies)
 

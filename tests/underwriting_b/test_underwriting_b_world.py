@@ -88,7 +88,9 @@ def test_the_ladder_moves_the_sender_and_only_the_owner_changes_the_policy(desk:
         events = [event(desk, f"{level}-{how}") for level in LADDER]
         assert len({(str(item.when), str(item.sees)) for item in events}) == 1
         assert [item.authority.rung for item in events] == ["A1", "A2", "A3", "A4", "A5"]
-        assert [bool(item.then) for item in events] == [item.authority.binding for item in events] == [True] + [False] * 4
+        assert (
+            [bool(item.then) for item in events] == [item.authority.binding for item in events] == [True] + [False] * 4
+        )
         assert events[0] == event(desk, f"phase-metric-{how}"), "A1 is the revision at the point that is held"
         texts = [item.tell.template or "" for item in events]
         assert len({text.partition(": ")[2] for text in texts}) == 1 and len(set(texts)) == 5

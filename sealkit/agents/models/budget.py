@@ -11,7 +11,7 @@ and all the output tokens that the plan allows. So no request that is let go can
 >>> budget.refusal(Need(tokens=700, cost_microusd=None)) is None
 True
 >>> budget.spent
-Spent(calls=1, tokens=90, cost_microusd=0)
+Spent(calls=1, tokens=90, cost_microusd=0, unmet=0)
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What requests that are over have used."""
+    """What requests that are over have used; `unmet` of the calls found nobody at the endpoint."""
 
     calls: int = 0
     tokens: int = 0
     cost_microusd: int = 0
+    unmet: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,21 @@ class Need:
 
 def spent_on(calls: Iterable[Call]) -> Spent:
     """What recorded requests used, for a run that goes on."""
-    count = tokens = cost = 0
+    count = tokens = cost = unmet = 0
     for call in calls:
         count += 1
         tokens += call.charged_tokens
         cost += call.cost_microusd or 0
-    return Spent(count, tokens, cost)
+        unmet += call.status == "no_connection"
+    return Spent(count, tokens, cost, unmet)
 
 
 def added(one: Spent, other: Spent) -> Spent:
     """What both used."""
-    return Spent(one.calls + other.calls, one.tokens + other.tokens, one.cost_microusd + other.cost_microusd)
+    return Spent(
+        one.calls + other.calls, one.tokens + other.tokens, one.cost_microusd + other.cost_microusd,
+        one.unmet + other.unmet,
+    )  # fmt: skip
 
 
 def cost_microusd(price: Price | None, input_tokens: int, output_tokens: int) -> int | None:
@@ -115,8 +120,8 @@ class Budget:
         self._tokens -= need.tokens
         self._cost -= need.cost_microusd or 0
 
-    def settle(self, need: Need, *, tokens: int, cost_microusd: int | None) -> None:
+    def settle(self, need: Need, *, tokens: int, cost_microusd: int | None, unmet: bool = False) -> None:
         """Replace what was set aside by what was used."""
         self.release(need)
         spent = self.spent
-        self.spent = Spent(spent.calls + 1, spent.tokens + tokens, spent.cost_microusd + (cost_microusd or 0))
+        self.spent = added(spent, Spent(1, tokens, cost_microusd or 0, int(unmet)))

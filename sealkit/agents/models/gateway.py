@@ -291,7 +291,7 @@ class Line:
         waited_ms: int,
     ) -> Call:  # fmt: skip
         tokens, cost = _charge(question, read)
-        self._budget.settle(question.need, tokens=tokens, cost_microusd=cost)
+        self._budget.settle(question.need, tokens=tokens, cost_microusd=cost, unmet=read.status == "no_connection")
         call = Call(
             pin=self._pin, stage=self._stage, slot=self._slot, attempt=self._attempt, n=question.n,
             purpose=self._purpose, role=question.role, http_try=http_try, request=bodies[0], response=bodies[1],

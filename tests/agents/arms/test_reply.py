@@ -170,7 +170,10 @@ TOOLS: dict[str, Takes] = {"pay": {"type": "object"}, "wait": {"type": "object"}
         ({"action": " Pay ", "arguments": {}}, ("pay", {})),
         ({"action": "wait"}, ("wait", {})),
         ({"action": "wait", "arguments": None, "argument": "a while"}, ("wait", {})),
-        ({"action": "pay", "arguments": {"sum": "no schema is asked here"}}, ("pay", {"sum": "no schema is asked here"})),
+        (
+            {"action": "pay", "arguments": {"sum": "no schema is asked here"}},
+            ("pay", {"sum": "no schema is asked here"}),
+        ),
     ],
 )
 def test_an_action_with_a_schema_takes_an_object(reply: dict[str, Json], due: tuple[str, dict[str, Json]]) -> None:

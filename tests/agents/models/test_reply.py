@@ -156,7 +156,10 @@ def called(*arguments: str | None, name: str = "go", **over: Any) -> Read:
         ("north", '{"tool": "go", "arguments": "north"}'),
         ("[1]", '{"tool": "go", "arguments": "[1]"}'),
         ('{"to": 1', '{"tool": "go", "arguments": "{\\"to\\": 1"}'),
-        ('{"to": {"x": 1}', '{"tool": "go", "arguments": "{\\"to\\": {\\"x\\": 1}"}'),  # what is inside is not what was meant
+        (
+            '{"to": {"x": 1}',
+            '{"tool": "go", "arguments": "{\\"to\\": {\\"x\\": 1}"}',
+        ),  # what is inside is not what was meant
         ('{"x": 1} and so on', '{"tool": "go", "arguments": "{\\"x\\": 1} and so on"}'),
         ('{"to": 1, "to": 2}', '{"tool": "go", "arguments": "{\\"to\\": 1, \\"to\\": 2}"}'),
         ('{"to": "\\ud800"}', '{"tool": "go", "arguments": {"to": "\\ud800"}}'),

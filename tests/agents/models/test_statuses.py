@@ -6,8 +6,10 @@ import socket
 
 import pytest
 
+from sealkit.agents.models.budget import Spent, spent_on
 from sealkit.agents.models.errors import PauseError, ProviderError
 from sealkit.agents.models.exchange import Patience
+from sealkit.agents.models.gateway import budget_of
 from sealkit.agents.turns import Reply
 from sealkit.wire.calls import CALL_STATUSES
 from tests.agents.models.bench import KEY, PATIENT, QUICK, Bench, policy
@@ -131,11 +133,14 @@ def test_nobody_there(bench: Bench) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, never listening
         told: list[str] = []
-        error, calls = bench.ask(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", warn=told.append)
+        budget = budget_of(bench.sealed.plan.spec, Spent())
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        error, calls = bench.ask(url, warn=told.append, budget=budget)
     assert isinstance(error, ProviderError)
     assert len(told) == 1 and told[0].startswith("waiting for the model of role agent: no_connection: "), told
     assert [call.status for call in calls] == ["no_connection"] * 3
     assert {call.charged_tokens for call in calls} == {0}
+    assert budget.spent == spent_on(calls) == Spent(calls=3, unmet=3), "counted, and told apart"
 
 
 @pytest.mark.parametrize(("status", "reason", "fault"), PAUSES)
