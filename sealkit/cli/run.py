@@ -177,13 +177,16 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
              **({"failing": {arm.arm: {"failed": arm.failed, "last": arm.last} for arm in report.failing}}
                 if report.failing else {}),
              **({"readings": report.readings, "read": report.read, "abandoned_readings": report.readings_abandoned}
-                if report.readings else {}), **used}
+                if report.readings else {}),
+             **({"killed": [str(one) for one in report.killed]} if report.killed else {}), **used}
         )  # fmt: skip
         return
     click.echo(
         f"{report.episodes} of {report.slots} slots have their episode, {report.new} of them new; "
         f"{report.abandoned} attempts abandoned, {report.missing} slots missing"
     )
+    for killed in report.killed:
+        click.echo(str(killed))
     for arm in report.failing:
         click.echo(f"arm {escape(str(arm))}")
     if report.readings:
