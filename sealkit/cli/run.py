@@ -133,10 +133,9 @@ def go(
 ) -> RunReport:
     """Run one stage, or a share of it, with progress on a terminal."""
     bench = open_bench(plan, stage, share=share)
-    if isinstance(bench.world, Command):  # a program gets what its plan names, and is no code in this process
-        return _go(bench, jobs, endpoints, concurrency, scheduler, os.environ)
-    with keys_apart(os.environ) as keys:
-        return _go(bench, jobs, endpoints, concurrency, scheduler, keys)
+    passed = bench.world.environment if isinstance(bench.world, Command) else ()  # a program gets what its plan names
+    with keys_apart(but=passed) as keys:
+        return _go(bench, jobs, endpoints, concurrency, scheduler, {**os.environ, **keys})
 
 
 def _go(
