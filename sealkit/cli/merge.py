@@ -43,11 +43,14 @@ def _tell(report: MergeReport, plan: Path, as_json: bool) -> None:
     if as_json:
         print_json(
             {"shards": report.shards, "lost": report.lost, "copied": report.copied, "slots": report.slots,
-             "episodes": report.episodes, "abandoned_attempts": report.abandoned, "closed": report.closed}
+             "episodes": report.episodes, "abandoned_attempts": report.abandoned, "closed": report.closed,
+             **({"killed": [str(one) for one in report.killed]} if report.killed else {})}
         )  # fmt: skip
         return
     if report.lost:
         click.echo(f"{report.lost} shards began here and are gone: recorded as lost, and claims become exploratory")
+    for killed in report.killed:
+        click.echo(str(killed))
     if not report.copied and not report.lost:
         click.echo(f"{counted(report.shards, 'shard was', 'shards were')} merged before; nothing was to be done")
     else:

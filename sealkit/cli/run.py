@@ -134,10 +134,9 @@ def go(
 ) -> RunReport:
     """Run one stage, or a share of it, with progress on a terminal."""
     bench = open_bench(plan, stage, share=share)
-    if isinstance(bench.world, Command):  # a program gets what its plan names, and is no code in this process
-        return _go(bench, jobs, endpoints, concurrency, scheduler, os.environ)
-    with keys_apart(os.environ) as keys:
-        return _go(bench, jobs, endpoints, concurrency, scheduler, keys)
+    passed = bench.world.environment if isinstance(bench.world, Command) else ()  # a program gets what its plan names
+    with keys_apart(but=passed) as keys:
+        return _go(bench, jobs, endpoints, concurrency, scheduler, {**os.environ, **keys})
 
 
 def _go(
@@ -179,13 +178,16 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
              **({"failing": {arm.arm: {"failed": arm.failed, "last": arm.last} for arm in report.failing}}
                 if report.failing else {}),
              **({"readings": report.readings, "read": report.read, "abandoned_readings": report.readings_abandoned}
-                if report.readings else {}), **used}
+                if report.readings else {}),
+             **({"killed": [str(one) for one in report.killed]} if report.killed else {}), **used}
         )  # fmt: skip
         return
     click.echo(
         f"{report.episodes} of {report.slots} slots have their episode, {report.new} of them new; "
         f"{counted(report.abandoned, 'attempt')} abandoned, {counted(report.missing, 'slot')} missing"
     )
+    for killed in report.killed:
+        click.echo(str(killed))
     for arm in report.failing:
         click.echo(f"arm {escape(str(arm))}")
     if report.readings:

@@ -175,6 +175,9 @@ def _exploratory(
     for one in late.lost:
         why = f"shard {one.shard} of {one.of} was lost, and its slots may have run anew by choice"
         reasons |= {name: reasons.get(name, why) for name in sealed.plan.spec.claims}
+    for run in late.runs.killed:
+        if run.empty:
+            reasons |= {name: reasons.get(name, str(run)) for name in sealed.plan.spec.claims}
     for ruled, words in others:
         for name, why in _unlike(sealed, analysis, ruled, words):
             reasons.setdefault(name, why)

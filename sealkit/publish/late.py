@@ -3,6 +3,7 @@
 late = Late(standing)
 late.follow(entry)          # for every entry, in order, before the standing follows it
 late.lost                   # shards that began in the study's folder and were lost, so that their slots ran anew
+late.runs.killed            # runs of merged shards that were cut off without a word
 late.played_on              # the first amendment after the look under which slots had their first episode, or None
 """
 
@@ -12,6 +13,7 @@ from sealkit.run.progress import SlotIndex, Standing
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.in_force import LOOKED
 from sealkit.wire.chain import Amended, Entry, EpisodeKept, ShardLost
+from sealkit.wire.shardruns import ShardRuns
 
 
 class Late:
@@ -19,6 +21,7 @@ class Late:
 
     def __init__(self, stage: Standing) -> None:
         self.lost: list[ShardLost] = []
+        self.runs = ShardRuns()
         self.played_on: int | None = None
         self._stage = stage
         self._changed: int | None = None  # the first amendment after the look that changed what episodes run under
@@ -27,6 +30,7 @@ class Late:
     def follow(self, entry: Entry) -> None:
         """Take one more entry into account, which the standing has not followed yet."""
         event = entry.event
+        self.runs.follow(entry)
         if isinstance(event, Amended):
             self._amend(event)
         elif isinstance(event, ShardLost):

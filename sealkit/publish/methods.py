@@ -37,6 +37,7 @@ from sealkit.wire.chain import (
     Withheld,
 )
 from sealkit.wire.digest import short
+from sealkit.wire.shardruns import ShardRuns
 
 
 @dataclass(slots=True)
@@ -70,6 +71,7 @@ class Course:
     behind: int = 0
     shards: set[int] = field(default_factory=set)
     shared_among: int = 0
+    runs: ShardRuns = field(default_factory=ShardRuns)
     readings: dict[str, Counter[str]] = field(default_factory=dict)  # by reading and level, how their tries ended
     asked: Counter[str] = field(default_factory=Counter)  # by reading and level, how many tries began
 
@@ -82,6 +84,7 @@ class Course:
     def see(self, entry: Entry) -> None:
         """Take one entry into account."""
         event = entry.event
+        self.runs.follow(entry)
         if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Paused)):
             if event.stage == "confirmatory":
                 self._see_run(entry, event)
@@ -192,6 +195,8 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
             f"It was shared among {many(course.shared_among, 'shard')} by whole blocks, each with a journal of its "
             f"own, of which {len(course.shards)} {were(len(course.shards))} merged into this one."
         )
+    for killed in course.runs.killed:
+        yield f"{str(killed).capitalize()}."
     yield from _called(course)
     if course.opened > 1:
         yield f"The run was opened {course.opened} times."

@@ -45,6 +45,7 @@ from sealkit.wire.chain import JournalHead, Opened, Sharded, ShardHead, Slot
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.merged import Taken
+from sealkit.wire.shardruns import KilledRun
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 from sealkit.world.readers import open_readers
 from sealkit.world.ruling import check_verifiers, open_judge
@@ -71,6 +72,7 @@ class Bench:
     scenario_line: Callable[[Slot], bytes]
     share: tuple[int, int] | None = None  # this shard, of so many
     readers: Mapping[str, Reader] = field(default_factory=dict)  # the judge's, where models are asked for readings
+    killed: list[KilledRun] = field(default_factory=list)  # of this shard, as known once it is written to
 
     def trusted(self, slot: Slot) -> Trusted:
         """What a verifier may rely on for an episode of this slot."""
@@ -160,23 +162,25 @@ class Bench:
             self.folder.mkdir(parents=True, exist_ok=True)
             with exclusive(self.folder, inside=self.study):
                 journal = begin_or_recover(self.folder, due, inside=self.study, now=now())
-                taken = _taken(self.sealed)
-                for _ in Shard(self.folder, due, self.study).history(taken).entries():
-                    pass
-                noted = max(taken.heads(shard, of), default=0)
+                self.killed[:] = Shard(self.folder, due, self.study).killed(_taken(self.sealed))
+                before = journal.head
                 try:
-                    noted = self._note(journal.head, noted, now)
                     yield journal
                 finally:
-                    self._note(journal.head, noted, now)
+                    if journal.head != before:  # a run began: its end is noted too, even where nothing came of it
+                        self._note(journal.head, now)
 
-    def _note(self, head: JournalHead, noted: int, now: Callable[[], datetime]) -> int:
-        """The main journal tells that the shard's stands at `head`, unless it does; how many entries it has noted."""
+    def begin_run(self, journal: Journal, now: Callable[[], datetime]) -> None:
+        """The journal says that a run begins or goes on; of a shard, the main journal knows it before any attempt."""
+        journal.append(self.opened(), now=now())
+        if self.share is not None:
+            self._note(journal.head, now)
+
+    def _note(self, head: JournalHead, now: Callable[[], datetime]) -> None:
+        """The main journal tells that the shard's stands at `head`."""
         assert self.sealed is not None and self.share is not None
-        if head.count > noted:
-            shard, of = self.share
-            self.sealed.journal().append(ShardHead(shard=shard, of=of, head=str(head)), now=now())
-        return head.count
+        shard, of = self.share
+        self.sealed.journal().append(ShardHead(shard=shard, of=of, head=str(head)), now=now())
 
     def check_may_run(self, history: History) -> None:
         """`OutOfOrderError` if shards of this stage wait to be merged: their slots would be run twice."""
@@ -187,7 +191,7 @@ class Bench:
 def _sharded(sealed: SealedPlan, shard: int, of: int) -> Sharded:
     """The entry that begins a shard's journal, or has begun it; `OutOfOrderError` if it cannot be run here now.
 
-    `UntrustedError` if the shard began here before, and its journal is gone or another.
+    `UntrustedError` if this shard or another began here before, and its journal is gone or another.
     """
     taken = _taken(sealed)
     if taken.attempted or taken.merged or taken.lost:
@@ -197,7 +201,9 @@ def _sharded(sealed: SealedPlan, shard: int, of: int) -> Sharded:
     if taken.shared_among not in (None, of):
         what = f"the run is shared among {taken.shared_among}, not {of}"
         raise OutOfOrderError(what, where=str(sealed.receipts), remedy=f"--shard i/{taken.shared_among}")
-    for one in find_shards(sealed):
+    here = find_shards(sealed)
+    check_still_here(sealed, taken.begun.keys() - {one.sharded.shard for one in here if one.sharded.of == of}, of)
+    for one in here:
         where, begun = str(one.folder), one.sharded
         if begun.pin != sealed.latest.pin:
             if (begun.shard, begun.of) == (shard, of):
@@ -209,7 +215,6 @@ def _sharded(sealed: SealedPlan, shard: int, of: int) -> Sharded:
         elif begun.shard == shard:
             taken.met(begun.after, f"{where} entry 0")
             return begun
-    check_still_here(sealed, taken.begun.keys() & {shard}, of)
     return Sharded(
         plan=sealed.plan.spec.id, seal=sealed.pin, pin=sealed.latest.pin, shard=shard, of=of, after=taken.after
     )

@@ -12,7 +12,8 @@ that holds one is refused, and words of the program that hold one are blotted ou
 
 Whatever else comes is a `harness_error` with its reason, and is never scored: a crash, an exit that is not 0, no time
 left, more than 4 MiB, no JSON, doubled keys, floats, members that do not belong, an answer that the plan rules out. At
-the end everything that the program left running is killed with it.
+the end everything that the program left running is killed with it. The end is that of the program itself: what was
+written until then is the answer, even if something that it left running holds its output open (on Linux).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NoReturn, cast
@@ -169,7 +170,7 @@ class _Asking:
         self._deadline = time.monotonic() + command.seconds
         self._output, self._words = bytearray(), b""
         self._left = memoryview(line + b"\n")
-        self._mark = new_mark()
+        self._mark, self._ended = new_mark(), False
         try:
             self._process = subprocess.Popen(
                 command.run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.study,
@@ -189,22 +190,33 @@ class _Asking:
         return bytes(self._output)
 
     def _exchange(self) -> None:
-        """Give it its line, and take what it says until it has closed its output and its words."""
+        """Give it its line, and take what it says until it ends, or has closed its output and its words."""
         stdin, stdout, stderr = (
             cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
         )
         for pipe in (stdin, stdout, stderr):
             os.set_blocking(pipe.fileno(), False)
-        with selectors.DefaultSelector() as selector:
+        with selectors.DefaultSelector() as selector, _end_of(self._process.pid) as ended:
+            if ended is not None:
+                selector.register(ended, selectors.EVENT_READ)
             selector.register(stdin, selectors.EVENT_WRITE)
             selector.register(stdout, selectors.EVENT_READ)
             selector.register(stderr, selectors.EVENT_READ)
             while not {stdout, stderr}.isdisjoint(key.fileobj for key in selector.get_map().values()):
-                for key, _ in selector.select(self._time_left()):
-                    if key.fileobj is stdin:
+                left = self._time_left()
+                ready = [key.fileobj for key, _ in selector.select(0 if self._ended else left)]
+                if self._ended and not ready:
+                    return  # something that was not found may hold its output open, but all that it wrote is here
+                for one in ready:
+                    if one is stdin:
                         self._give(selector, stdin)
-                    else:
-                        self._take(selector, cast(IO[bytes], key.fileobj), is_words=key.fileobj is stderr)
+                    elif one != ended:
+                        self._take(selector, cast(IO[bytes], one), is_words=one is stderr)
+                if ended is not None and ended in ready:
+                    self._stop_all()
+                    selector.unregister(ended)
+                    if self._left:  # else it is closed
+                        selector.unregister(stdin)
 
     def _give(self, selector: selectors.BaseSelector, stdin: IO[bytes]) -> None:
         try:
@@ -256,9 +268,28 @@ class _Asking:
             return "; its last words hold what looks like a key"
         return f"; its last words: {shortened(last, 300)}"
 
-    def _end(self) -> None:
+    def _stop_all(self) -> None:
         """Nothing of it runs after this, whatever it started."""
-        end(self._process, self._mark)
+        if not self._ended:
+            self._ended = True
+            end(self._process, self._mark)
+
+    def _end(self) -> None:
+        self._stop_all()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with contextlib.suppress(OSError):
                 cast(IO[bytes], pipe).close()
+
+
+@contextlib.contextmanager
+def _end_of(number: int) -> Iterator[int | None]:
+    """What can be read once this child has ended; None where the system has no such thing."""
+    try:
+        opened = os.pidfd_open(number)
+    except (OSError, AttributeError):
+        yield None
+        return
+    try:
+        yield opened
+    finally:
+        os.close(opened)

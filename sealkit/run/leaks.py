@@ -1,8 +1,11 @@
 """Keys that a study's own code could give away: out of its sight while it plays, and looked for in all that it leaves.
 
-    with keys_apart(os.environ) as keys:
+    with keys_apart() as keys:
         endpoints = read_endpoints(..., environ=keys)
         ...                                         # os.environ has none meanwhile, nor has a process that is started
+
+On Linux the environment that this process was started with is in /proc/PID/environ for as long as it lives: there each
+value is overwritten with dots. Its memory is closed to other programs of the same user, unless they have root's rights.
 
 Code in the same process could still find a key elsewhere in memory. So every outcome of an attempt or a reading passes
 `unleaked` before it is recorded or told.
@@ -10,7 +13,10 @@ Code in the same process could still find a key elsewhere in memory. So every ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import ctypes
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -22,19 +28,51 @@ from sealkit.wire.canon import encode_value
 _NOT_KEPT = "what looks like a key; it is not kept"
 
 
-def take_keys(environ: MutableMapping[str, str]) -> dict[str, str]:
-    """The variables that hold keys for endpoints; they are not in `environ` after this."""
-    return {name: environ.pop(name) for name in tuple(environ) if name == KEY or name.startswith(f"{KEY}_")}
+_GET_DUMPABLE, _SET_DUMPABLE = 3, 4  # of prctl(2)
+
+
+def take_keys(*, but: Collection[str] = ()) -> dict[str, str]:
+    """The variables that hold keys for endpoints, `but` for these; they are not in this process's environment now."""
+    names = [name for name in os.environ if (name == KEY or name.startswith(f"{KEY}_")) and name not in but]
+    for name in names:
+        _blot_out(name)
+    return {name: os.environ.pop(name) for name in names}
 
 
 @contextmanager
-def keys_apart(environ: MutableMapping[str, str]) -> Iterator[Mapping[str, str]]:
-    """The variables that hold keys, which are not in `environ` meanwhile."""
-    keys = take_keys(environ)
+def keys_apart(*, but: Collection[str] = ()) -> Iterator[Mapping[str, str]]:
+    """The variables that hold keys, `but` for these, which are not in this process's environment meanwhile."""
+    keys, before = take_keys(but=but), close_memory()
     try:
         yield keys
     finally:
-        environ.update(keys)
+        os.environ.update(keys)
+        if before:
+            ctypes.CDLL(None).prctl(_SET_DUMPABLE, before, 0, 0, 0)
+
+
+def close_memory() -> int:
+    """No other process without root's rights can read this one's memory after this; whether one could before.
+
+    0 on systems other than Linux, where nothing is done.
+    """
+    if sys.platform != "linux":
+        return 0
+    libc = ctypes.CDLL(None)
+    before = int(libc.prctl(_GET_DUMPABLE, 0, 0, 0, 0))
+    libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    return before
+
+
+def _blot_out(name: str) -> None:
+    """Dots stand where the C library has this variable's value: at first, that is the block that /proc shows."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    libc.getenv.restype = ctypes.c_void_p
+    at = libc.getenv(name.encode())
+    if at:
+        ctypes.memset(at, ord("."), len(ctypes.string_at(at)))
 
 
 def unleaked(outcome: Outcome, watch: Watch) -> Outcome:

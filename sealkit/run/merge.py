@@ -31,12 +31,13 @@ from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Closed, Entry, JournalHead, Merged, Paused, ShardLost, Withheld
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
 from sealkit.wire.merged import Taken
+from sealkit.wire.shardruns import KilledRun
 
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
     """What a merge left: shards taken over in all, those that this call recorded as lost, entries that it copied, and
-    how the stage stands now."""
+    how the stage stands now; runs of the shards that it took over that were cut off without a word."""
 
     shards: int
     lost: int
@@ -45,6 +46,7 @@ class MergeReport:
     episodes: int
     abandoned: int
     closed: bool
+    killed: tuple[KilledRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class _Whole:
     shard: Shard
     head: JournalHead
     closed: bool
+    killed: tuple[KilledRun, ...]
 
 
 def merge(
@@ -126,13 +129,14 @@ def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Who
         raise UntrustedError(what, where=where, remedy="an amendment came in between: move it out of shards/")
     taken.met(shard.sharded.after, where)
     recover(shard.folder, inside=sealed.study, now=now)
-    history = shard.history(taken)
+    history, runs = shard.history(taken), taken.runs.of(shard.sharded.shard, shard.sharded.of)
     state = begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of)
     stopped = False
     bodies = _Bodies(shard.folder, sealed.study)
     try:
         for entry, _ in history:
             state.follow(entry)
+            runs.follow(entry.seq, entry.event)
             bodies.follow(entry, history.calls)
             stopped = stopped or (isinstance(entry.event, Paused) and entry.event.reason == STOPPED)
     except UntrustedError as error:
@@ -140,11 +144,12 @@ def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Who
             raise
         raise UntrustedError(error.what, where=f"{where}/{error.where}", remedy=error.remedy) from error
     bodies.check()
+    runs.end()
     untried = state.untried()
     if state.closed and untried and not stopped:
         what = f"evidence: closed, but {untried} of its {state.slots} slots have neither an episode nor a failure"
         raise UntrustedError(what, where=where, remedy="no run writes this")
-    return _Whole(shard, history.head, state.closed)
+    return _Whole(shard, history.head, state.closed, tuple(runs.killed))
 
 
 class _Bodies:
@@ -239,6 +244,7 @@ class _Merge:
         return MergeReport(
             shards=len(merged), lost=len(lost), copied=self.copied, slots=state.slots, episodes=state.episodes,
             abandoned=sum(state.abandoned.values()), closed=state.closed,
+            killed=tuple(killed for whole in wholes for killed in whole.killed),
         )  # fmt: skip
 
     def _take(self, whole: _Whole, done: int | None) -> None:

@@ -34,6 +34,7 @@ from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withheld, call_lines
 from sealkit.wire.errors import OutOfOrderError, UsageError
+from sealkit.wire.shardruns import KilledRun
 from sealkit.wire.text import shortened
 
 STOPPED = "stopped"
@@ -47,7 +48,7 @@ class RunReport:
     `readings_abandoned` tries neither a reply nor a failure.
     `spent` is what calls to models used, in this run and those before it; None if the stage asks no model. `priced`:
     every model that it asks has a price in the plan, so that the cost is known. `failing` are the arms with slots that
-    failed.
+    failed; `killed` the earlier runs of this shard that were cut off without a word.
     """
 
     slots: int
@@ -61,6 +62,7 @@ class RunReport:
     spent: Spent | None
     priced: bool
     failing: tuple[Failing, ...]
+    killed: tuple[KilledRun, ...]
 
 
 def run_stage(
@@ -81,7 +83,7 @@ def run_stage(
         watch.begin(before)
         if not state.closed:
             with ctrl_c.held():
-                journal.append(bench.opened(), now=now())
+                bench.begin_run(journal, now)
             with contextlib.ExitStack() as stack:
                 way = _executing(bench, state, models, jobs=jobs, scheduler=scheduler, spent=spent, withheld=withheld)
                 executor = stack.enter_context(way)
@@ -101,7 +103,7 @@ def _report(bench: Bench, state: Standing, spent: Spent, *, new: int) -> RunRepo
         missing=state.slots - state.episodes, readings=len(readings), read=sum(one.made for one in readings),
         readings_abandoned=state.reads.abandoned,
         spent=spent if bench.roles else None, priced=is_priced(bench.plan.spec, bench.roles),
-        failing=failing_arms(state),
+        failing=failing_arms(state), killed=tuple(bench.killed),
     )  # fmt: skip
 
 
@@ -115,6 +117,7 @@ def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> Run
         if state.closed:
             raise OutOfOrderError("the run has come to its end already", where=str(bench.plan_path))
         with ctrl_c.held():
+            bench.begin_run(journal, now)
             journal.append(Paused(stage=bench.stage, reason=STOPPED, detail=reason, calls=None), now=now())
             journal.append(_closed(bench, state), now=now())
         return _report(bench, state, spent, new=0)

@@ -7,7 +7,6 @@ nothing else of a study, and never the journal.
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from sealkit.plan.slots import Stage
 from sealkit.run.bench import Bench, open_bench
 from sealkit.run.calling import Calling, Models, calling
 from sealkit.run.executor import attempt
-from sealkit.run.leaks import take_keys
+from sealkit.run.leaks import close_memory, take_keys
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending
 from sealkit.seal.closure import environment
 from sealkit.seal.journal import BLOBS
@@ -65,7 +64,9 @@ def play_attempt(task: Task) -> Answer:
 
     A study's code need not bear threads: one attempt is played at a time, and those that ask models on one thread.
     """
-    _keys.update(take_keys(os.environ))  # before any code of a study is loaded
+    if keys := take_keys():  # before any code of a study is loaded
+        _keys.update(keys)
+        close_memory()
     try:
         about, slot, number, asks = task
         with _one_at_a_time:

@@ -9,7 +9,7 @@ them is under it. The phase of an amendment is what the entries before it say, n
 
     before_any_episode     no slot was tried
     after_smoke            a smoke slot was tried
-    after_first_episode    a confirmatory slot was tried, whatever came of it; or a shard of it was lost
+    after_first_episode    a confirmatory slot was tried, whatever came of it; or a run of a shard began
     after_last_episode     the confirmatory run had ended once, or kept as many episodes as its plan has slots
     after_first_look       somebody saw confirmatory outcomes through sealkit
     after_analysis         the analysis was made
@@ -37,13 +37,14 @@ from sealkit.wire.chain import (
     Failed,
     Imported,
     Looked,
+    Merged,
     Opened,
     Phase,
     Read,
     Recovered,
     Repaired,
     Sealed,
-    ShardLost,
+    ShardHead,
 )
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
@@ -114,7 +115,7 @@ class Phases:
                 self._reach("after_last_episode")
         elif type(event) is Closed and event.stage == "confirmatory":
             self._reach("after_last_episode")
-        elif type(event) is ShardLost:
+        elif type(event) in (ShardHead, Merged):  # what came of it may have been removed
             self._reach("after_first_episode")
         elif type(event) is Looked:
             self._reach("after_first_look")

@@ -23,6 +23,7 @@ from sealkit.wire.chain import EMPTY, Sharded, follow
 from sealkit.wire.digest import short
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError
 from sealkit.wire.merged import Taken
+from sealkit.wire.shardruns import KilledRun
 
 SHARDS = "shards"
 _is_name = re.compile(r"([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})\Z").match
@@ -55,6 +56,14 @@ class Shard:
         noted = {} if taken is None else taken.heads(self.sharded.shard, self.sharded.of)
         anchors = (Anchor(count, digest, "the main journal") for count, digest in noted.items())
         return open_history(self.folder, inside=self.study, first=self.sharded, anchors=anchors)
+
+    def killed(self, taken: Taken) -> tuple[KilledRun, ...]:
+        """The runs of it that were cut off without a word, after all of it was read and found in order."""
+        runs = taken.runs.of(self.sharded.shard, self.sharded.of)
+        for entry in self.history(taken).entries():
+            runs.follow(entry.seq, entry.event)
+        runs.end()
+        return tuple(runs.killed)
 
 
 def find_shards(sealed: SealedPlan) -> tuple[Shard, ...]:

@@ -33,11 +33,13 @@ def _check(sealed: SealedPlan, taken: Taken) -> Iterator[str]:
         check_still_here(sealed, set(taken.waiting) - numbers, of)
         for number in sorted(taken.lost):
             yield f"shard {number} of {of} began here and was lost: nobody can say what it held, and its slots ran anew"
+    yield from map(str, taken.runs.killed)
     for shard in here:
         key = (shard.sharded.shard, shard.sharded.of)
         episodes = _read(shard, merged.get(key), taken)
         if key in merged:
             continue
+        yield from map(str, shard.killed(taken))
         if episodes and (taken.attempted or taken.merged or taken.lost):
             what = f"was left out of the merge, and holds {episodes} episodes of slots that the main run has"
             remedy = "no slot may have two runs to choose from; say so in the report, and keep this shard elsewhere"

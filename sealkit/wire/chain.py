@@ -290,7 +290,10 @@ class Merged(Record, frozen=True, tag_field="kind", tag="merged"):
 
 
 class ShardHead(Record, frozen=True, tag_field="kind", tag="shard_head"):
-    """In this folder the journal of shard `shard` of `of` stood at `head`, as `N:sha256:…`; the first one: it began."""
+    """In this folder the journal of shard `shard` of `of` stood at `head`, as `N:sha256:…`: a run of it begins or ends.
+
+    At the beginning the last entry counted is `opened`, and no attempt of that run was begun yet.
+    """
 
     shard: Count
     of: Count

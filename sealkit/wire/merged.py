@@ -11,10 +11,11 @@ files to know that the copy is whole and in order. Only entries about a crash of
 
 Where a shard is run in the main journal's own folder, that journal says so, at the beginning and the end of each run:
 
-    main   … shard_head(1, 1:sha256:…)  shard_head(1, 9:sha256:…)  …  merged(shard 1, its head)  …
+    main   … shard_head(1, 2:sha256:…)  shard_head(1, 9:sha256:…)  …  merged(shard 1, its head)  …
 
-So a shard that began here cannot be begun anew, cut back or dropped without a trace: what is merged holds every head
-that was noted, and the main run does not go on before each such shard is merged, or is said to be gone by `shard_lost`.
+The first head of a run counts its `opened`. What is merged holds every head that was noted, and the main run does not
+go on before each such shard is merged, or is said to be gone by `shard_lost`. So a shard that began here cannot be
+begun anew, dropped, or cut back to before a run; a run that was killed, so that no end is noted, is named (`runs`).
 
 Refused: a shard twice or of another number of shards; a merge after an attempt of the main run; a shard of another
 seal or pin, or begun after another history of the main journal; a marked entry that is not the next of its shard; an
@@ -52,6 +53,7 @@ from sealkit.wire.chain import (
 )
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.shardruns import ShardRuns
 
 MOST_SHARDS = 9999
 _PINNED = (Opened, Attempted, EpisodeKept, Failed, Asked, Read)
@@ -77,7 +79,7 @@ class Taken:
 
     __slots__ = (
         *("_digests", "_first", "_sharded", "after", "attempted", "begun", "head", "lost", "merged", "open"),
-        "shared_among",
+        *("runs", "shared_among"),
     )
 
     def __init__(self, first: Sealed) -> None:
@@ -91,6 +93,7 @@ class Taken:
         self.begun: dict[int, dict[int, str]] = {}  # of shards that began here: the heads that were noted, by count
         self.lost: set[int] = set()
         self.after = ""  # the head that a shard begins after: before any began here, as copies of the study have it too
+        self.runs = ShardRuns()
         self._digests: list[str | None] = []  # of the main journal up to its first attempt: shards begin after one
 
     def heads(self, shard: int, of: int) -> Mapping[int, str]:
@@ -118,6 +121,7 @@ class Taken:
             if waiting := self.waiting:
                 raise _refuse(f"shard {waiting[0]}, which began here, is neither merged nor lost", where)
             self.attempted = self.attempted or isinstance(event, Attempted)
+        self.runs.follow(entry)
         if not self.attempted and not self.merged:
             self._digests.append(digest)
             if not self.begun:
@@ -155,7 +159,10 @@ class Taken:
             self.lost.add(event.shard)
             return
         count, digest = parse_head(event.head, where=where)
-        if self.merged or self.lost or (known and count <= max(known)):
+        # A run that ended before its first attempt ends where it began: that head is noted twice, and no other.
+        last = max(known or (0,))
+        ends = known is not None and known.get(last) == digest and self.runs.noted(event.shard, last) == 1
+        if self.merged or self.lost or count < last or (count == last and not ends):
             raise _refuse(f"shard {event.shard} of {event.of} cannot stand at {event.head[:24]} here", where)
         self.begun.setdefault(event.shard, {})[count] = digest
 

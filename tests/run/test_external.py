@@ -91,6 +91,14 @@ print(json.dumps(answer))
     assert environment.keys() <= {"PATH", "LANG", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "MODE"}
 
 
+def test_an_answer_is_whole_when_the_program_has_ended_whatever_it_left_running(tmp_path: Path) -> None:
+    left = "import subprocess; subprocess.Popen(['sleep', '60'])"
+    assert play(f"{answering()}; {left}", tmp_path) == play(answering(), tmp_path)
+    assert "ended with status 3" in refusal(f"{left}; raise SystemExit(3)", tmp_path)
+    escaped = "import subprocess; subprocess.Popen(['sleep', '5'], env={}, start_new_session=True)"
+    assert play(f"{answering()}; {escaped}", tmp_path) == play(answering(), tmp_path)
+
+
 def test_a_variable_that_is_not_set_is_named_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="passes THE_KEY on to its command"):
         play("raise SystemExit", tmp_path, environment=("THE_KEY",), here={})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,26 @@ def test_an_arm_finds_no_key_in_its_environment(tmp_path: Path, monkeypatch: pyt
 
 
 MEMORY = "return Move(action=Action(name='done', args={{}}), calls=(reply.call,), memory={{'note': {}}})"
+
+
+PEEK = """
+import subprocess, sys
+from sealkit.run.leaks import keys_apart
+look = "import os; print(open(f'/proc/{os.getppid()}/environ').read().count(%r))"
+with keys_apart() as keys:
+    print(keys["SEALKIT_API_KEY"] == %r, subprocess.run([sys.executable, "-c", look], capture_output=True).stdout)
+print(keys.keys() <= __import__("os").environ.keys())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_a_program_finds_no_key_in_the_environment_that_sealkit_was_started_with() -> None:
+    environment = {**os.environ, "SEALKIT_API_KEY": SECRET}
+    done = subprocess.run(
+        [sys.executable, "-c", PEEK % (SECRET, SECRET)], env=environment, capture_output=True, text=True, check=True
+    )
+    # Root reads the block and finds no key; anybody else may not read it at all.
+    assert done.stdout in ("True b'0\\n'\nTrue\n", "True b''\nTrue\n")
 
 
 @pytest.mark.parametrize(

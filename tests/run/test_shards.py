@@ -18,7 +18,7 @@ from sealkit.plan.slots import slots
 from sealkit.run.shares import drawn_share, parse_share
 from sealkit.seal.journal import Journal
 from sealkit.wire.canon import decode_record, encode_record, encode_value
-from sealkit.wire.chain import EMPTY, Entry, extend
+from sealkit.wire.chain import EMPTY, Entry, extend, follow
 from sealkit.wire.errors import UsageError
 from tests.run.killing import ENTRY, Moment, moments, nursery, stopped_fork
 from tests.studies import ID, MIDDLE, PLAN, Outcome, call, make_study, ok, plan_text
@@ -106,7 +106,7 @@ def test_a_shard_has_a_journal_of_its_own_that_begins_with_what_binds_it(sealed:
     after = (sealed / RECEIPTS / "journal.jsonl").read_bytes()
     noted = [one["event"] for one in lines(sealed / RECEIPTS)[head["count"] :]]
     assert after.startswith(before) and [one["kind"] for one in noted] == ["shard_head"] * 2
-    assert [one["head"].split(":")[0] for one in noted] == ["1", str(len(lines(shard(sealed, 1, 2))))]
+    assert [one["head"].split(":")[0] for one in noted] == ["2", str(len(lines(shard(sealed, 1, 2))))]
     assert json.loads(ok(run(sealed, "1/2", "--json")).out)["new"] == 0
     assert (sealed / RECEIPTS / "journal.jsonl").read_bytes() == after, "what it says already is not said again"
 
@@ -164,7 +164,7 @@ def test_a_main_run_that_has_begun_is_not_shared(study: Path) -> None:
 def test_a_shard_that_was_deleted_is_named_by_all_and_let_go_by_merge_alone_for_good(two: Path) -> None:
     shutil.rmtree(shard(two, 1, 2))
     gone = "shard 1 of 2 began here, and its journal is gone"
-    for outcome in (run(two, "1/2"), merge(two), call("verify", "--no-remember", cwd=two)):
+    for outcome in (run(two, "1/2"), run(two, "2/2"), merge(two), call("verify", "--no-remember", cwd=two)):
         assert (outcome.code, gone in outcome.err) == (1, True), outcome.said
     out = ok(call("status", cwd=two)).out
     assert "shard 1 of 2: began here, and its journal is gone" in out
@@ -190,6 +190,53 @@ def test_a_shard_that_was_run_anew_or_cut_back_is_not_the_one_that_began_here(tw
         edit(shard(two, 1, 2), reopened if change == "cut back" else later)
         for outcome in (run(two, "1/2"), merge(two), merge(two, "--unfinished"), call("verify", cwd=two)):
             assert (outcome.code, "the main journal quotes" in outcome.err) == (1, True), (change, outcome.said)
+
+
+def cut(folder: Path, count: int) -> None:
+    """The folder's journal, with its HEAD, as it was after its first entries; it had no episodes then."""
+    head, kept_lines = EMPTY, (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)[:count]
+    for line in kept_lines:
+        _, head = follow(head, line[:-1])
+    (folder / "journal.jsonl").write_bytes(b"".join(kept_lines))
+    (folder / "HEAD").write_bytes(encode_record(head) + b"\n")
+    (folder / "episodes.jsonl").write_bytes(b"")
+
+
+@pytest.fixture
+def killed(sealed: Path) -> Path:
+    """The small study after a run of its first shard was killed, and all of its attempts were cut out of the shard."""
+    before = len(lines(sealed / RECEIPTS))
+    ok(run(sealed, "1/2"))
+    cut(sealed / RECEIPTS, before + 1)  # a kill leaves no note of the end
+    cut(shard(sealed, 1, 2), 2)
+    return sealed
+
+
+def test_a_shard_that_was_killed_and_cut_back_to_where_its_run_began_is_named_to_the_end(killed: Path) -> None:
+    said = "a run of shard 1 of 2 that began at entry 1 left nothing: its attempts may have been removed"
+    assert said in str(verified(killed)["notes"])
+    assert said in ok(run(killed, "1/2")).out
+    ok(run(killed, "2/2"))
+    assert said in ok(merge(killed)).out
+    shutil.rmtree(killed / RECEIPTS / "shards")
+    assert said in str(verified(killed)["notes"])
+    ok(call("analyse", PLAN, cwd=killed))
+    claims = json.loads(ok(call("claims", PLAN, "--json", cwd=killed)).out)["claims"]
+    assert claims and all("that began at entry 1 left nothing" in str(one) for one in claims), claims
+
+
+def test_a_shard_cut_back_to_before_its_run_is_refused(killed: Path) -> None:
+    cut(shard(killed, 1, 2), 1)
+    for outcome in (run(killed, "1/2"), merge(killed, "--unfinished"), call("verify", "--no-remember", cwd=killed)):
+        assert (outcome.code, "the main journal quotes 2 entries" in outcome.err) == (1, True), outcome.said
+
+
+def test_an_amendment_after_a_shard_began_comes_after_an_attempt_may_have_been_made(killed: Path) -> None:
+    ok(merge(killed, "--unfinished"))
+    agents = killed / "worlds" / "house" / "agents.py"
+    agents.write_text(agents.read_text() + "\n# changed\n")
+    ok(call("amend", PLAN, "--reason", "a remark", cwd=killed))
+    assert lines(killed / RECEIPTS)[-1]["event"]["phase"] == "after_first_episode"
 
 
 def later(documents: list[dict[str, Any]]) -> None:

@@ -151,7 +151,15 @@ REFUSED: dict[str, tuple[Callable[[], list[Line]], str]] = {
         lambda: [(HERE, None), (LOST, None), (ShardHead(shard=2, of=2, head=f"1:{OTHER}"), None)],
         "shard 2 of 2 cannot stand at 1:sha256",
     ),
-    "a head twice": (lambda: [(HERE, None), (HERE, None)], "shard 1 of 2 cannot stand at 1:sha256"),
+    "a head three times": (lambda: [(HERE, None)] * 3, "shard 1 of 2 cannot stand at 1:sha256"),
+    "another head of the same count": (
+        lambda: [(HERE, None), (ShardHead(shard=1, of=2, head=f"1:{OTHER}"), None)],
+        "shard 1 of 2 cannot stand at 1:sha256",
+    ),
+    "a head of less": (
+        lambda: [(ShardHead(shard=1, of=2, head=f"7:{OTHER}"), None), (HERE, None)],
+        "shard 1 of 2 cannot stand at 1:sha256",
+    ),
     "a head of another way to share": (
         lambda: [(HERE, None), (ShardHead(shard=2, of=3, head=f"1:{OTHER}"), None)],
         "shard 2 of 3 can neither stand",
