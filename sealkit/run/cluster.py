@@ -37,6 +37,7 @@ from sealkit.wire.attempts import Tried, check_order, read_calls, tried_by
 from sealkit.wire.canon import digest_record
 from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError, SealkitError, UntrustedError
+from sealkit.wire.order import PAUSES
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -278,6 +279,8 @@ def _outcome(answer: Answer, due: Tried, asks: Asks | None) -> Outcome:
         return Kept(line, calls)
     if word == "broke":
         return Broke(name, why, calls)
+    if name not in PAUSES:
+        return CutOff(REFUSED, f"a worker pauses for {name[:80]!a}, which is no reason", "mend it, and run again")
     if name == "budget":
         why, remedy = f"an attempt may use its share of what is left: {why}", _MORE
     return CutOff(name, why, remedy, calls)

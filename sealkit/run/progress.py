@@ -24,7 +24,19 @@ from sealkit.run.reads import Reads
 from sealkit.run.shares import Share, share_numbers
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import Amended, Asked, Attempted, Closed, Entry, EpisodeKept, Failed, Merged, Paused, Read
+from sealkit.wire.chain import (
+    Admitted,
+    Amended,
+    Asked,
+    Attempted,
+    Closed,
+    Entry,
+    EpisodeKept,
+    Failed,
+    Merged,
+    Paused,
+    Read,
+)
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
 
@@ -122,6 +134,8 @@ class Standing:
             self._forgive(event)
         elif isinstance(event, Amended):
             self._amend(entry, event)
+        elif isinstance(event, Admitted) and self.spec is not None and event.arms.keys() - self.spec.factors.arm.keys():
+            raise _refuse(entry, f"admission of arms that the plan lacks: {sorted(event.arms)!a}")
         elif isinstance(event, Merged) and self.stage == "confirmatory":
             self.take(event)
         self.reads.follow(entry)

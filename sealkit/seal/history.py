@@ -43,6 +43,7 @@ from sealkit.wire.chain import (
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.merged import Taken, check_in_shard
+from sealkit.wire.order import Order
 from sealkit.wire.records import Count
 
 REPAIR = "a crash leaves this; `sealkit run` repairs it"
@@ -85,6 +86,7 @@ class History:
         self._lacks_last = False
         self._cut_off = False
         self.in_force: InForce | None = InForce(first, (), None) if isinstance(first, Sealed) else None
+        self._order = Order()
         self.taken: Taken | None = Taken(first) if isinstance(first, Sealed) else None
 
     @property
@@ -208,8 +210,9 @@ class History:
             )
 
     def _hold(self, entry: Entry) -> None:
-        """Hold an entry against the pins in force and against shards: those that it takes over, or that it is of."""
+        """Hold an entry against those before it, the pins in force, and shards: taken over, or its own."""
         where = f"{self._journal} entry {entry.seq}"
+        self._order.follow(entry, where)
         if self.in_force is not None:
             self.in_force.follow(entry, where)
         if isinstance(self._first, Sharded):

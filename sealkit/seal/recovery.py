@@ -37,8 +37,8 @@ from sealkit.wire.canon import MAX_LINE
 from sealkit.wire.chain import EMPTY, MAX_CALLS, JournalHead, Opened, Recovered, Repaired, Sealed, Sharded, follow
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.order import TORN, torn_name
 
-TORN = "torn"
 _MOST_TORN = max(MAX_CALLS, MAX_LINE + 2)
 _is_torn = re.compile(r"(journal|episodes|calls)\.jsonl\.(0|[1-9][0-9]{0,15})\.[0-9a-f]{12}\Z").match
 
@@ -150,7 +150,7 @@ def _move_aside(log: AppendLog, folder: Folder, offset: int, tail: bytes) -> Non
     with suppress(FileExistsError):
         os.mkdir(TORN, dir_fd=folder.descriptor)
         os.fsync(folder.descriptor)
-    name = f"{log.path.name}.{offset}.{digest_bytes(tail)[7:19]}"
+    name = torn_name(log.path.name, offset, digest_bytes(tail)).removeprefix(f"{TORN}/")
     with folder.below(TORN) as torn:
         kept = torn.read(name, limit=_MOST_TORN)
         if kept is None:

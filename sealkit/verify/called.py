@@ -24,7 +24,7 @@ from sealkit.plan.readings import readings_asked
 from sealkit.plan.sample import Budget
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
-from sealkit.seal.journal import BLOBS, CALLS
+from sealkit.seal.journal import BLOBS, CALLS, JOURNAL
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.seal.withheld import withheld_bodies
@@ -33,6 +33,7 @@ from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls, Tried, answered, by_try, check_order, read_calls, tried_by
 from sealkit.wire.calls import Purpose
 from sealkit.wire.chain import Entry, EpisodeKept, Failed, Paused, Read, Withheld
+from sealkit.wire.digest import short
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.verdict import Reason, Rejected
 
@@ -85,6 +86,9 @@ class CallChecks:
         event = entry.event
         if isinstance(event, Withheld):
             self.withheld += 1
+            if event.digest not in self.named:
+                what = f"evidence: the body {short(event.digest)} is withheld, which no call before has"
+                raise UntrustedError(what, where=f"{self.sealed.receipts / JOURNAL} entry {entry.seq}")
         if not isinstance(event, (EpisodeKept, Failed, Read, Paused)):
             return None
         where = f"{self.sealed.receipts / CALLS} (entry {entry.seq})"

@@ -19,11 +19,11 @@ from pathlib import Path
 from sealkit.files import open_folder, open_safely, spell
 from sealkit.seal.journal import BLOBS, CALLS, EPISODES, HEAD, JOURNAL
 from sealkit.seal.piloted import PILOT
-from sealkit.seal.recovery import TORN
 from sealkit.seal.sealed import SealedPlan
 from sealkit.seal.shards import SHARDS
 from sealkit.wire.digest import PREFIX
 from sealkit.wire.errors import MalformedError
+from sealkit.wire.order import TORN
 
 MOST_NAMES = 100_000
 MOST_DEEP = 8

@@ -438,6 +438,7 @@ def test_reading_meanwhile_sees_a_whole_state(study: Path) -> None:
 def called(tmp_path: Path) -> Path:
     """A study whose attempts 0 and 2 made calls, as did those that a pause cut off."""
     journal = start(tmp_path)
+    journal.append(OPENED, now=NOW)
     attempt(journal, 0, calls=calls_of(0))
     attempt(journal, 1)
     attempt(journal, 2, calls=calls_of(2, 3))
@@ -451,7 +452,7 @@ def test_each_entry_comes_with_the_lines_of_its_calls(called: Path) -> None:
     history = open_history(called / "receipts" / "toy", inside=called, first=SEALED)
     found = [history.calls for _ in history]
     assert [block for block in found if block] == [calls_of(0), calls_of(2, 3), calls_of(7, 1)]
-    assert [found[2], found[6], found[7]] == [calls_of(0), calls_of(2, 3), calls_of(7, 1)]
+    assert [found[3], found[7], found[8]] == [calls_of(0), calls_of(2, 3), calls_of(7, 1)]
     assert files(called)[CALLS] == b"".join(found)
     assert history.head.calls_size == len(files(called)[CALLS])
 

@@ -173,6 +173,7 @@ def test_a_crash_in_the_first_write_of_all(tmp_path: Path) -> None:
 def test_a_crash_in_the_repair_itself_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop after each system call that changes a file; the next recovery always ends in the same files."""
     journal = start(tmp_path)
+    journal.append(OPENED, now=NOW)
     attempt(journal, 0, calls=calls_of(0))
     before = files(tmp_path)
     attempt(journal, 1, calls=calls_of(1))
@@ -326,6 +327,7 @@ def test_a_file_in_the_way_of_torn_bytes_is_not_taken_for_them(tmp_path: Path) -
 @pytest.mark.usefixtures("quick")
 def test_an_episode_killed_before_its_entry_leaves_an_attempt_and_runs_again(tmp_path: Path) -> None:
     journal = start(tmp_path)
+    journal.append(OPENED, now=NOW)
     attempt(journal, 0)
     before = files(tmp_path)
     line = episode_line(1)

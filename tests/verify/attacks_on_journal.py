@@ -196,3 +196,26 @@ def a_rewritten_journal_where_the_changelog_quotes_the_old_head(study: Study) ->
 def rewritten(study: Study) -> None:
     """The whole journal under other times: nothing inside the folder can tell."""
     study.rewrite([{**entry, "time": "2021-01-01T00:00:00Z"} for entry in study.entries()])
+
+
+# --- chained anew, with what no sealkit writes ------------------------------------------------------
+
+
+@attack(REWRITTEN_ROW, says=["evidence: admission of arms that the plan lacks", "ghost", "no run writes this"])
+def an_arm_that_the_plan_lacks_is_admitted(study: Study) -> None:
+    entries = study.entries()
+    [number] = study.numbers("admitted")
+    arms = entries[number]["event"]["arms"]
+    arms["ghost"] = next(iter(arms.values()))
+    study.rewrite(entries)
+
+
+@attack(REWRITTEN_ROW, says=["evidence: the body", "is withheld, which no call before has"])
+def a_body_that_no_call_has_is_withheld(study: Study) -> None:
+    event = {"kind": "withheld", "digest": "sha256:" + "0" * 64, "reason": "a reason"}
+    study.rewrite([*study.entries(), {**study.entries()[-1], "event": event}])
+
+
+@attack(REWRITTEN_ROW, says=["evidence: found sealed, which begins a journal and stands nowhere else"])
+def the_plan_is_sealed_twice(study: Study) -> None:
+    study.rewrite([*study.entries(), study.entries()[0]])
