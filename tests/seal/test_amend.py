@@ -351,7 +351,7 @@ def copied(name: str, to: str) -> Callable[[Path], object]:
 ZEROS = "sha256:" + "0" * 64
 ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
     # the record
-    "a reason edited": (replaced("pond.A-0001.json", b"lost", b"kept"), "it is amendment 2 after pin"),
+    "a reason edited": (replaced("pond.A-0001.json", b"lost a line", b"kept a line"), "it is amendment 2 after pin"),
     "the last reason edited": (replaced("pond.A-0002.json", b"too bold", b"too shy"), "is [0-9a-f]{12}; one of them was edited"),
     "spelled otherwise": (replaced("pond.A-0001.json", b'":', b'": '), "pond.A-0001.json: not the canonical spelling"),
     "an unknown field": (rewritten(lambda v: v.update(more=1)), "pond.A-0002.json: "),
