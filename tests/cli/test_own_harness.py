@@ -237,7 +237,7 @@ def test_a_provider_error_that_the_script_reports_is_no_forgery(fresh: Path) -> 
     )  # fmt: skip
     edit(fresh / PLAN, "seed: 0..39", "seed: 6..9")
     ok(call("seal", PLAN, cwd=fresh))
-    assert "1 slots missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
+    assert "1 slot missing" in ok(call("run", PLAN, "--jobs", "1", cwd=fresh)).out
     [found] = json.loads(ok(call("verify", "--no-remember", "--json", cwd=fresh)).out)["studies"]
     assert found["arms"]["terse"]["admitted"] == 3
     results = json.loads(ok(call("analyse", PLAN, "--json", cwd=fresh)).out)

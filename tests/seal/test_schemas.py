@@ -32,7 +32,8 @@ MOST = 40  # lines of a file; a second implementation of schemas takes its time
 
 def _kinds(record: type[Record]) -> Iterator[str]:
     for below in record.__subclasses__():
-        if str(below.__struct_config__.tag).startswith("sealkit/"):
+        # A study's own content may have records of its own: nobody has promised a schema of those.
+        if str(below.__struct_config__.tag).startswith("sealkit/") and below.__module__.startswith("sealkit."):
             yield kind_of(below)
         yield from _kinds(below)
 

@@ -148,7 +148,7 @@ class Study:
 
 def spell_slot(slot: dict[str, Any]) -> str:
     """A slot as messages spell it."""
-    return " ".join(f"{name}={level}" for name, level in sorted(slot.items()))
+    return ",".join(f"{name}={level}" for name, level in sorted(slot.items()))
 
 
 Says: TypeAlias = Sequence[str]
