@@ -252,6 +252,7 @@ def test_analysis_code_changed_after_the_grid_rules_beside_the_code_that_was_pin
 # --- on either side of the first look ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hypothesis_edited_between_the_first_episode_and_the_last_leaves_its_claim(smoked: Path) -> None:
     run_some(smoked, 3)
     change(smoked, PLAN, "tracker.x == 4", "tracker.x >= 3")
@@ -364,6 +365,7 @@ def test_an_episode_read_is_a_look_and_a_smoke_episode_is_none(smoked: Path) -> 
     assert "after_first_look" in ok(call("amend", PLAN, "--dry-run", cwd=smoked)).out
 
 
+@pytest.mark.slow
 def test_a_judge_changed_after_outcomes_rules_beside_the_old_one_equal_verdicts_stay(analysed: Path) -> None:
     change(analysed, *SAME_JUDGE)
     out = amended(analysed, "the judge's words").out
@@ -398,6 +400,7 @@ def test_a_judge_changed_after_the_first_outcome_and_before_any_look_rules_besid
     assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
 
 
+@pytest.mark.slow
 def test_a_judge_put_back_after_the_look_does_not_undo_what_it_ruled(grid: Path) -> None:
     change(grid, *OTHER_JUDGE)
     amended(grid, "noise is no success")
@@ -477,6 +480,7 @@ def test_impact_lists_the_episodes_that_would_be_others_and_their_blocks(grid: P
     assert (amendment(grid)["impact"], amendment(grid)["superseded"]) == ({"differ": 2, "episodes": 8}, [])
 
 
+@pytest.mark.slow
 def test_superseded_blocks_are_run_again_in_every_arm_and_the_old_episodes_enter_a_sensitivity_row(grid: Path) -> None:
     change(grid, *DEAF_TRACKER)
     out = amended(grid, "the tracker should not heed messages", "--supersede").out
@@ -543,6 +547,7 @@ def test_blocks_that_were_chosen_by_hand_are_refused_by_a_replay(analysed: Path)
     )
 
 
+@pytest.mark.slow
 def test_episodes_that_an_earlier_amendment_changed_can_be_superseded_later(grid: Path) -> None:
     change(grid, *DEAF_TRACKER)
     amended(grid, "the tracker should not heed messages")
@@ -625,6 +630,7 @@ def test_a_withdrawn_claim_is_withheld(analysed: Path) -> None:
     verified(analysed)
 
 
+@pytest.mark.slow
 def test_an_edition_after_an_amendment_is_built_twice_and_its_bundle_verifies(analysed: Path, tmp_path: Path) -> None:
     change(analysed, *SAME_JUDGE)
     amended(analysed, "the judge's words")

@@ -46,6 +46,7 @@ def test_a_withdrawal_needs_a_new_analysis_and_gives_another_edition(
     ok(call("verify", "receipts", cwd=withdrawn))
 
 
+@pytest.mark.slow
 def test_both_editions_are_built_again_from_their_own_bundles(
     withdrawn: Path, edition: Path, tmp_path: Path, state: Path
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_claim_that_an_amendment_moved_and_nobody_marked_closes_its_gate(
     assert found.code == 1 and "not marked exploratory: it-does (hypotheses.oracle)" in found.out
 
 
+@pytest.mark.slow
 def test_an_amendment_that_touches_no_claim_is_published_on_its_side_of_the_look(
     study: Path, tmp_path: Path, state: Path
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_claim_and_a_hypothesis_that_are_dropped_after_the_look_stay_listed(
     ok(call("verify", folder, "--replay=unsafe", cwd=tmp_path))
 
 
+@pytest.mark.slow
 def test_a_rule_changed_after_the_look_is_told_with_the_verdict_of_the_old_one(study: Path) -> None:
     plan = study / PLAN
     text = plan.read_text()
@@ -161,6 +164,7 @@ def test_a_rule_changed_after_the_look_is_told_with_the_verdict_of_the_old_one(s
     assert [claim["status"] for claim in document["claims"]] == ["exploratory"]
 
 
+@pytest.mark.slow
 def test_an_arm_dropped_after_the_look_is_still_ruled_on_as_it_was_asked(
     study: Path, tmp_path: Path, state: Path
 ) -> None:

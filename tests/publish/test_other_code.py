@@ -13,6 +13,7 @@ from tests.studies import call, ok
 BAD = Rejected(reasons=(Reason("boundary", "acts[1]", "3", "2"),))
 
 
+@pytest.mark.slow
 def test_a_reviewer_with_another_sealkit_derives_the_results_with_the_sealed_one(
     published: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_bad_arguments(more: tuple[str, ...], code: int, said: str, study: Path)
     assert (outcome.code, said in outcome.err) == (code, True), outcome.said
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_said(study: Path) -> None:
     with start(study, "run", PLAN, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1") as child:
         _, said = child.communicate(timeout=60)

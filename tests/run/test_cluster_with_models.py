@@ -123,6 +123,7 @@ def test_something_is_kept_back_for_workers_that_come_and_for_what_is_begun_agai
 
 
 @needs_dask
+@pytest.mark.slow
 def test_an_attempt_that_needs_more_than_its_share_pauses_the_run(tmp_path: Path) -> None:
     study = make_study(tmp_path / "study", plan_text(budget="{calls: 35, tokens: null, cost_microusd: null}"))
     ok(call("seal", PLAN, cwd=study))

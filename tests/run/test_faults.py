@@ -111,6 +111,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return study, clean
 
 
+@pytest.mark.slow
 def test_500_faults_in_one_study(whole: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     study, clean = whole
     monkeypatch.setattr("sealkit.agents.models.exchange._FIRST_S", 0.01)  # the waits themselves are tested elsewhere

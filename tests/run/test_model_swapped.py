@@ -85,6 +85,7 @@ def test_stopping_at_a_block_leaves_the_rest_missing_and_says_so(swapped: Path) 
     assert call("run", PLAN, "--endpoint", "http://127.0.0.1:9/v1", cwd=swapped).code == 0, "nothing is left to run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_new_plan_runs_whole_beside_the_old_one(seeds: int, swapped: Path) -> None:
     text = plan_text(arms="ABCD", families=FAMILIES, seeds=seeds)
@@ -99,6 +100,7 @@ def test_a_new_plan_runs_whole_beside_the_old_one(seeds: int, swapped: Path) -> 
     assert [event["reason"] for event in events(swapped, "paused")] == ["model_drift"], "the old study stays as it was"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_the_epoch_of_the_model_as_a_factor_asserts_each_slots_own_model(seeds: int, swapped: Path) -> None:
     more = "  epoch: [first, second]\n"

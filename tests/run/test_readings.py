@@ -124,6 +124,7 @@ def test_running_again_asks_nobody(copy: Path) -> None:
 # --- the edition, checked by hand
 
 
+@pytest.mark.slow
 def test_an_edition_counts_what_was_read(copy: Path) -> None:
     barn, gate = {"subject": "key barn", "turn": 2}, {"subject": "key gate", "turn": 2}
     assert of(copy, D_SLOT, "structured")["said"] == [barn, barn, gate]
@@ -171,6 +172,7 @@ def test_an_edition_counts_what_was_read(copy: Path) -> None:
     assert "was derived again, the same bytes" in out
 
 
+@pytest.mark.slow
 def test_what_a_withheld_reply_said_counts_as_missing_and_a_new_analysis_says_so(copy: Path) -> None:
     ok(call("analyse", PLAN, cwd=copy))
     reply = next(
@@ -387,6 +389,7 @@ def scripted_text() -> str:
     return text
 
 
+@pytest.mark.slow
 def test_an_episode_that_is_run_again_is_read_again_and_what_was_read_of_the_old_one_counts_no_more(
     tmp_path: Path,
 ) -> None:

@@ -476,6 +476,7 @@ def is_whole(study: Path) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_moment_is_completed_by_the_next_call(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop before each system call that puts a file in its place, in turn, and then amend again."""
     write = archive_write(os.write)
