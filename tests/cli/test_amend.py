@@ -185,6 +185,7 @@ def test_a_task_rewording_after_a_second_smoke_run_with_the_dry_run_repeated_and
     ok(call("verify", "--no-remember", cwd=smoked))
 
 
+@pytest.mark.slow
 def test_extra_rows_after_the_grid(analysed: Path) -> None:
     change(
         analysed, PLAN, "reported_only: []\n",
@@ -342,6 +343,7 @@ def test_a_claim_dropped_after_an_episode_was_read_is_listed_before_any_analysis
     assert "amendment 1, after the first look, dropped or reworded it" in out
 
 
+@pytest.mark.slow
 def test_a_claim_and_a_hypothesis_dropped_after_an_episode_and_before_any_look_stay_listed(smoked: Path) -> None:
     run_some(smoked, 3)
     change(smoked, PLAN, IT_TRACKS, "")
@@ -390,6 +392,7 @@ def test_a_judge_changed_after_outcomes_rules_beside_the_old_one_other_verdicts_
     assert "was derived again, the same bytes" in verified(analysed, "--replay").out
 
 
+@pytest.mark.slow
 def test_a_judge_changed_after_the_first_outcome_and_before_any_look_rules_beside_the_old_one(smoked: Path) -> None:
     run_some(smoked, 1)
     change(smoked, *OTHER_JUDGE)

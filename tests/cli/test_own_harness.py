@@ -211,6 +211,7 @@ def test_a_script_that_breaks_is_paused_and_never_scored(fresh: Path) -> None:
     assert journal.count(b'"ending":"harness_error"') == 5 and b'"kind":"episode"' not in journal
 
 
+@pytest.mark.slow
 def test_a_slot_whose_attempt_breaks_is_missing(fresh: Path) -> None:
     edit(
         fresh / "harness/ask.py", 'slot = json.load(sys.stdin)',

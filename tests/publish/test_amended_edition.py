@@ -116,6 +116,7 @@ def again(study: Path) -> tuple[Any, Path]:
     return results(folder), folder
 
 
+@pytest.mark.slow
 def test_a_claim_and_a_hypothesis_that_are_dropped_after_the_look_stay_listed(
     study: Path, tmp_path: Path, state: Path
 ) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from tests.run.clusters import Found, cluster, needs_dask
 from tests.run.killing import ENTRY, Moment, await_growth, send_at, start
-from tests.slow import first_of
 from tests.studies import ID, PLAN, call, ok
 
 pytestmark = needs_dask
@@ -94,7 +93,8 @@ def test_ten_workers_are_killed_and_nothing_is_lost_or_doubled(study: Path, expe
     ok(call("verify", "--no-remember", cwd=study))
 
 
-@pytest.mark.parametrize("victim", first_of(["scheduler", "runner"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["scheduler", "runner"])
 def test_the_scheduler_or_the_runner_is_killed_and_the_next_run_goes_on(
     victim: str, study: Path, expected: bytes, tmp_path: Path
 ) -> None:

@@ -145,6 +145,7 @@ def test_an_attempt_that_needs_more_than_its_share_pauses_the_run(tmp_path: Path
 
 
 @needs_dask
+@pytest.mark.slow
 def test_workers_have_the_key_and_leave_what_a_run_without_them_leaves(
     modelled_once: Path, called_once: Path, tmp_path: Path
 ) -> None:

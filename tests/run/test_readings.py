@@ -243,6 +243,7 @@ def test_a_reading_without_a_reply_is_tried_as_often_as_a_slot(fresh: Path) -> N
     ok(verify(fresh, "--replay"))
 
 
+@pytest.mark.slow
 def test_a_reading_that_failed_for_good_is_a_missing_outcome_and_no_wrong_diagnosis(fresh: Path) -> None:
     with Loopback(POLICIES["graded"], fails(1, times=2)) as server:
         # One at a time: two episodes may ask in the same bytes, and would share the failures between them.
@@ -410,6 +411,7 @@ def test_an_episode_that_is_run_again_is_read_again_and_what_was_read_of_the_old
     ok(verify(study, "--replay"))
 
 
+@pytest.mark.slow
 def test_shards_take_their_own_readings_and_the_merged_journal_has_all(fresh: Path) -> None:
     with Loopback(POLICIES["graded"]) as server:
         for shard in ("1/2", "2/2"):

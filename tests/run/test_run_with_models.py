@@ -224,16 +224,19 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+APART = 17  # requests from fault to fault: so many that five attempts in a row do not fail, which pauses a run
+
+
 def test_every_fault_has_its_status_none_is_scored_and_counts_reconcile(tmp_path: Path) -> None:
-    study = make_study(tmp_path / "study", plan_text(arms="ABCD", families=("stale_door", "noise"), seeds=2))
+    study = make_study(tmp_path / "study", plan_text(arms="ABCD", families=("stale_door", "noise"), seeds=4))
     ok(call("seal", PLAN, cwd=study))
     made: Counter[str] = Counter()
     names = list(FAULTS)
 
     def script(number: int, request: Any) -> Fault | None:
-        if number % 9:
+        if number % APART:
             return None
-        name = names[number // 9 % len(names)]
+        name = names[number // APART % len(names)]
         made[name] += 1
         return FAULTS[name]
 
@@ -243,7 +246,7 @@ def test_every_fault_has_its_status_none_is_scored_and_counts_reconcile(tmp_path
     assert found.pop("complete") == len(server.requests) - made.total()
     assert found == made and len(made) == len(FAULTS)
     assert all(event["ending"] == "provider_error" for event in events(study, "failed"))
-    assert report.episodes + report.missing == report.slots == 16
+    assert report.episodes + report.missing == report.slots == 32
     study_row = verified(study, "--replay=unsafe")
     assert sum(row["calls"] for row in study_row["calls"].values()) == len({
         (json.dumps(one["slot"], sort_keys=True), one["attempt"], one["n"]) for one in calls(study)
