@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, cost_in_words, escape, heading, json_option, print_json, print_table, spelled

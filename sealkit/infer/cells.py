@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sealkit.infer.columns import Column, Numbers
 from sealkit.infer.grid import Grid
 from sealkit.infer.measures import plain_metrics, read_measures
-from sealkit.plan.describe import USAGE_MEASURES
+from sealkit.plan.measures import USAGE_MEASURES
 from sealkit.plan.schema import Spec
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.records import Json, Level

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sealkit.plan.actors import ExternalArm, Model, ModelByFactor, Role
 from sealkit.plan.analysis import Binary, Ratio, Score
-from sealkit.plan.describe import USAGE_MEASURES
+from sealkit.plan.measures import USAGE_MEASURES
 from sealkit.plan.schema import Spec
 from sealkit.wire.canon import encode_record
 from sealkit.wire.errors import UsageError

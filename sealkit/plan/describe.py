@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sealkit.plan.analysis import Difference
 from sealkit.plan.fields import RESAMPLING, form_of
 from sealkit.plan.load import Plan
+from sealkit.plan.measures import judge_measures
 from sealkit.plan.questions import questions
 from sealkit.plan.rights import lacking
 from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
@@ -17,8 +18,6 @@ from sealkit.plan.slots import STAGES, Basis, Stage, basis, slot_count
 from sealkit.plan.truth import TooMany, TruthTable, truth_table
 from sealkit.plan.uses import uses_of
 
-# Measures that sealkit sums over an episode's model calls; no judge gives them.
-USAGE_MEASURES = ("input_tokens", "output_tokens", "calls")
 # Of fewer units the percentiles of a bootstrap are too narrow; of two alike the interval is a single point.
 FEW_UNITS = 20
 
@@ -107,15 +106,6 @@ def thin_bootstraps(spec: Spec) -> tuple[str, ...]:
             says = f"under {FEW_UNITS} its interval is often too narrow, and has no width where all values are alike"
             found[f"{effect.effect}: a rule reads a percentile bootstrap that rests on {what}; {says}"] = None
     return tuple(found)
-
-
-def judge_measures(spec: Spec) -> tuple[str, ...]:
-    """The measures that the judge must give: of every metric but ratios, readings and usage, each once."""
-    names = []
-    for name, metric in spec.metrics.items():
-        if metric.kind != "ratio" and metric.read_by is None:
-            names.append(metric.measure or name)
-    return tuple(dict.fromkeys(name for name in names if name not in USAGE_MEASURES))
 
 
 def parts_of_later_engines(plan: Plan) -> tuple[str, ...]:

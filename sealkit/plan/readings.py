@@ -6,8 +6,9 @@ A level with a model asks that role; a level without one is read by the judge's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from sealkit.plan.actors import ReadingLevel
 from sealkit.plan.schema import Spec
@@ -17,8 +18,7 @@ LOST: Final = "missing"
 ReadingKey: TypeAlias = tuple[str, str]  # the reading and its level
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """One reading that is due of an episode: its name and level, the judge's reader, the model's role or null."""
 
     reading: str

@@ -32,7 +32,7 @@ from sealkit.seal.journal import exclusive, utc
 from sealkit.seal.manifest import Manifest, ManifestSeal, open_manifest, write_manifest
 from sealkit.seal.places import amendment_file, beside, declared, plan_entry, study_of
 from sealkit.seal.recovery import recover
-from sealkit.seal.seal import planned_scenarios, read_plan, seal_of_plan
+from sealkit.seal.seal import open_world, planned_scenarios, read_plan, seal_of_plan
 from sealkit.seal.sealed import SealedPlan, open_seal, open_seal_only
 from sealkit.seal.shards import check_none_waits
 from sealkit.seal.tree import MAX_FILE
@@ -132,7 +132,7 @@ def amending(plan_path: Path, *, now: datetime) -> Iterator[Draft]:
         _check_kept(sealed, plan)
         closure = make_closure(study, declared(plan.spec))
         draft_plan = seal_of_plan(plan_path, study, plan)
-        scenarios = write_manifest(Path(scratch) / "manifest.jsonl", planned_scenarios(study, plan))
+        scenarios = write_manifest(Path(scratch) / "manifest.jsonl", planned_scenarios(plan, open_world(study, plan)))
         digest, size = write_archive(Path(scratch) / "source.tar", closure, plan_entry(draft_plan), study=study)
         with open_manifest(Path(scratch) / "manifest.jsonl", scenarios, inside=Path(scratch)) as manifest:
             own = own_files(closure)

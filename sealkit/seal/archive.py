@@ -66,7 +66,7 @@ def write_archive(path: Path, closure: Closure, plan: TreeEntry, *, study: Path)
     descriptor = os.open(temporary, flags, 0o644)
     digest, size = sha256(), 0
     try:
-        for block in _members(closure, plan, study):
+        for block in _gathered(_members(closure, plan, study)):
             write_all(descriptor, block)
             digest.update(block)
             size += len(block)
@@ -76,6 +76,19 @@ def write_archive(path: Path, closure: Closure, plan: TreeEntry, *, study: Path)
     os.replace(temporary, path)
     sync_folder(path.parent)
     return PREFIX + digest.hexdigest(), size
+
+
+def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in fewer pieces: most members are small, and each write costs as much as its bytes."""
+    waiting: list[bytes] = []
+    size = 0
+    for block in blocks:
+        waiting.append(block)
+        size += len(block)
+        if size >= CHUNK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)
 
 
 def _members(closure: Closure, plan: TreeEntry, study: Path) -> Iterator[bytes]:

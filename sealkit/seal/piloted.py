@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from sealkit.seal.commitment import PilotSeal
 from sealkit.seal.history import open_history
@@ -25,8 +26,7 @@ from sealkit.wire.records import Count
 PILOT: Final = "pilot"
 
 
-@dataclass(frozen=True, slots=True)
-class Piloted:
+class Piloted(msgspec.Struct, frozen=True):
     """What a pilot's files hold, checked to their end."""
 
     episodes: Count

@@ -121,12 +121,14 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
         return Due(event=event, after=after, file=file.name, slots=slot_count(self.plan.spec, "confirmatory"))
 
 
-def open_pins(plan_path: Path, study: Path, *, parsed: Plan | None, working: bool = True) -> tuple[Pinned, ...]:
+def open_pins(
+    plan_path: Path, study: Path, *, parsed: Plan | None, working: bool = True, written: str = ""
+) -> tuple[Pinned, ...]:
     """Every pin of the plan, in order, after checking all of its files; close their manifests.
 
     The plan file in the working tree is the last pin's, or this raises; without `working` it is not looked at, which
     is for whoever amends. A plan that was `parsed` already is taken where the bytes are the same: parsing is most of
-    the time.
+    the time. An archive of the digest `written`, which the caller has just written and hashed, is not read again.
     """
     commitments: list[tuple[Commitment, str]] = [read_seal(plan_path, study)]
     commitments += _read_amendments(plan_path, study)
@@ -140,7 +142,8 @@ def open_pins(plan_path: Path, study: Path, *, parsed: Plan | None, working: boo
     try:
         for number, (commitment, pin) in enumerate(commitments):
             look = working and number == last
-            opened.append(_open_pin(plan_path, study, number, commitment, pin, look, keep, plans))
+            read = commitment.source.digest != written
+            opened.append(_open_pin(plan_path, study, number, commitment, pin, look, keep, plans, read))
             plans.append(opened[-1].plan)
             if number:
                 _check_amendment(opened[-2], opened[-1])
@@ -153,13 +156,13 @@ def open_pins(plan_path: Path, study: Path, *, parsed: Plan | None, working: boo
 
 def _open_pin(
     plan_path: Path, study: Path, number: int, commitment: Commitment, pin: str, look: bool, keep: bool,
-    parsed: Sequence[Plan],
+    parsed: Sequence[Plan], read: bool,
 ) -> Pinned:  # fmt: skip
     record = str(beside(plan_path, "seal.json") if not number else amendment_file(plan_path, number))
     if commitment.plan.path != plan_path.relative_to(study).as_posix():
         raise UntrustedError(f"it seals {commitment.plan.path!a}, not this plan", where=record)
     since = "its seal" if not number else f"amendment {number}"
-    kept: dict[str, bytes] | None = None
+    kept: dict[str, bytes] | None = None if read or not look else {}
     if look:
         data = read_file_safely(plan_path, inside=study, limit=MAX_BYTES)
         plan = check_plan(data, str(plan_path), commitment, parsed, since, record)

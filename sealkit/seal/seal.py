@@ -30,7 +30,7 @@ from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.wire.canon import encode_record
 from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import OutOfOrderError, UsageError
-from sealkit.world.loader import load_world, make_scenario
+from sealkit.world.loader import LoadedWorld, load_world, make_scenario
 from sealkit.world.ruling import open_judge
 
 
@@ -45,19 +45,21 @@ def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
         if os.path.lexists(beside(plan_path, "seal.json")):
             return _complete(plan_path, plan, now)
         _refuse_receipts(study, plan)
-        open_judge(study, plan)  # a judge that does not load would lose every episode
+        world = open_world(study, plan)
+        open_judge(study, plan, beside=world)  # a judge that does not load would lose every episode
         with ExitStack() as until:
             pilot = seal_pilot(receipts_folder(study, plan) / PILOT, inside=study, until=until)
-            _write(plan_path, study, plan, pilot, now)
-        sealed = open_seal(plan_path, parsed=plan)
+            archive = _write(plan_path, study, plan, world, pilot, now)
+        sealed = open_seal(plan_path, parsed=plan, written=archive)
         begin_or_recover(sealed.receipts, sealed.first, inside=study, now=now)
     return sealed
 
 
-def _write(plan_path: Path, study: Path, plan: Plan, pilot: PilotSeal, now: datetime) -> None:
+def _write(plan_path: Path, study: Path, plan: Plan, world: LoadedWorld | None, pilot: PilotSeal, now: datetime) -> str:
+    """Manifest, archive and seal are on disk; the archive's digest."""
     closure = make_closure(study, declared(plan.spec))
     plan_seal = seal_of_plan(plan_path, study, plan)
-    manifest = write_manifest(beside(plan_path, "manifest.jsonl"), planned_scenarios(study, plan))
+    manifest = write_manifest(beside(plan_path, "manifest.jsonl"), planned_scenarios(plan, world))
     archive = beside(plan_path, "source.tar")
     digest, size = write_archive(archive, closure, plan_entry(plan_seal), study=study)
     seal = Seal(
@@ -77,6 +79,7 @@ def _write(plan_path: Path, study: Path, plan: Plan, pilot: PilotSeal, now: date
         create_file(path, encode_record(seal) + b"\n")
     except FileExistsError:
         raise _sealed_already(path) from None
+    return digest
 
 
 def seal_of_plan(plan_path: Path, study: Path, plan: Plan) -> PlanSeal:
@@ -91,14 +94,17 @@ def seal_of_plan(plan_path: Path, study: Path, plan: Plan) -> PlanSeal:
     )
 
 
-def planned_scenarios(study: Path, plan: Plan) -> Iterator[Scenario]:
-    """Every scenario that the plan runs at any stage, as the world of the working tree makes it."""
-    spec = plan.spec
-    if isinstance(spec.world, ExternalWorld):
+def open_world(study: Path, plan: Plan) -> LoadedWorld | None:
+    """The plan's world as the working tree has it; None for an external one."""
+    return None if isinstance(plan.spec.world, ExternalWorld) else load_world(study, plan.spec.world.name)
+
+
+def planned_scenarios(plan: Plan, world: LoadedWorld | None) -> Iterator[Scenario]:
+    """Every scenario that the plan runs at any stage, as its world makes it."""
+    if world is None or isinstance(plan.spec.world, ExternalWorld):
         return  # an external world fixes its own scenarios; sealkit has none to commit to
-    world = load_world(study, spec.world.name)
-    for family, seed in planned_keys(spec):
-        yield make_scenario(world, family, seed, spec.world.params, where=plan.where)
+    for family, seed in planned_keys(plan.spec):
+        yield make_scenario(world, family, seed, plan.spec.world.params, where=plan.where)
 
 
 def _refuse_receipts(study: Path, plan: Plan) -> None:

@@ -141,14 +141,15 @@ class SealedPlan:
         self.latest.unpack_source(into)
 
 
-def open_seal(plan_path: Path, *, parsed: Plan | None = None) -> SealedPlan:
+def open_seal(plan_path: Path, *, parsed: Plan | None = None, written: str = "") -> SealedPlan:
     """The sealed plan, after checking plan, sections, closure, manifest and source archive of every pin.
 
     `OutOfOrderError` if there is no seal; `UntrustedError` or `MalformedError` naming the part that is not as sealed.
-    A plan that was `parsed` already is taken if the file still has its bytes: parsing is most of the time.
+    A plan that was `parsed` already is taken if the file still has its bytes: parsing is most of the time. So is an
+    archive that was just `written`, by its digest.
     """
     study = study_of(plan_path)
-    pins = open_pins(plan_path, study, parsed=parsed)
+    pins = open_pins(plan_path, study, parsed=parsed, written=written)
     return SealedPlan(path=plan_path, study=study, pins=pins, minted_by=_OPENED)
 
 

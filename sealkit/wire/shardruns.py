@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from sealkit.wire.chain import Asked, Attempted, Closed, Entry, Event, Merged, Opened, Paused, ShardHead, parse_head
 
 
-@dataclass(frozen=True, slots=True)
-class KilledRun:
+class KilledRun(msgspec.Struct, frozen=True):
     """A run of a shard that began with the shard's entry number `entry` and did not end; `empty`: it left no attempt.
 
     >>> print(KilledRun(shard=1, of=2, entry=1, empty=True))

@@ -10,21 +10,26 @@ no value is favoured. The key names what it is for, so adding a draw to one purp
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
+from hashlib import sha256
+from struct import Struct
 from typing import TypeVar
 
 T = TypeVar("T")
+_ALL = 2**64
+_eight = Struct(">Q").pack
+_first = Struct(">Q24x").unpack
 
 
 class Draws:
     """A stream of draws fixed by `key`; `split` opens an independent one."""
 
-    __slots__ = ("_counter", "_key")
+    __slots__ = ("_before", "_counter", "_key")
 
     def __init__(self, *key: str | int) -> None:
         self._key = json.dumps(key, separators=(",", ":")).encode()
+        self._before = self._key + b"\x00"
         self._counter = 0
 
     def split(self, *label: str | int) -> Draws:
@@ -35,13 +40,12 @@ class Draws:
         """An integer in 0 … bound-1, each equally likely; `bound` from 1 to 2^53."""
         if not 1 <= bound <= 2**53:
             raise ValueError(f"bound {bound} is not in 1 … 2^53")
-        limit = 2**64 - 2**64 % bound
         while True:
-            block = hashlib.sha256(self._key + b"\x00" + self._counter.to_bytes(8, "big")).digest()
+            (value,) = _first(sha256(self._before + _eight(self._counter)).digest())
             self._counter += 1
-            value = int.from_bytes(block[:8], "big")
-            if value < limit:
-                return value % bound
+            drawn: int = value % bound
+            if value - drawn <= _ALL - bound:  # else it is one of the uneven rest
+                return drawn
 
     def between(self, low: int, high: int) -> int:
         """An integer in low … high, both included."""

@@ -102,10 +102,18 @@ def load_probes(world: LoadedWorld) -> Probe:
     return cast(Probe, probe)
 
 
-def load_judge(root: Path, path: str) -> tuple[Judge, tuple[str, ...]]:
-    """The judge at `path`, such as `worlds/house/judge`, and the names of the measures that it gives."""
+def load_judge(root: Path, path: str, *, beside: LoadedWorld | None = None) -> tuple[Judge, tuple[str, ...]]:
+    """The judge at `path`, such as `worlds/house/judge`, and the names of the measures that it gives.
+
+    It is loaded fresh, but for a judge in the folder of the world that was loaded last, `beside`: that one shares the
+    world's package, so that what both are made of is compiled once.
+    """
     folder, _, name = path.rpartition("/")
-    package = load_package(root / folder, "sealkit_study." + folder.replace("/", "."), remedy="see the plan's `judge`")
+    if beside is not None and folder == f"worlds/{beside.name}":
+        package = sys.modules[str(beside.module.__package__)]
+    else:
+        private = "sealkit_study." + folder.replace("/", ".")
+        package = load_package(root / folder, private, remedy="see the plan's `judge`")
     module = _submodule(package, name)
     judge = getattr(module, "judge", None)
     if not callable(judge):

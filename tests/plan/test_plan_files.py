@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sealkit.plan.describe import PlanReport, describe, judge_measures, parts_of_later_engines
+from sealkit.plan.describe import PlanReport, describe, parts_of_later_engines
 from sealkit.plan.load import Plan, open_plan, open_plan_bytes
+from sealkit.plan.measures import judge_measures
 from sealkit.plan.slots import Basis
 from sealkit.wire.errors import MalformedError, UsageError
 from tests.plan.trees import FILES, ROOT

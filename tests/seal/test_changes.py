@@ -24,7 +24,7 @@ from sealkit.seal.closure import Closure, make_closure
 from sealkit.seal.commitment import FileChange
 from sealkit.seal.manifest import Manifest, open_manifest, write_manifest
 from sealkit.seal.places import declared
-from sealkit.seal.seal import planned_scenarios, seal_of_plan
+from sealkit.seal.seal import open_world, planned_scenarios, seal_of_plan
 from tests.seal.studies import edit, make_study, plan_of
 
 FOLDER = "worlds/pond"
@@ -155,7 +155,7 @@ def standing(study: Path, scratch: Path) -> tuple[Version, Manifest]:
     """The version that the study's folder is now."""
     plan = open_plan(plan_of(study))
     closure: Closure = make_closure(study, declared(plan.spec))
-    sealed = write_manifest(scratch / "manifest.jsonl", planned_scenarios(study, plan))
+    sealed = write_manifest(scratch / "manifest.jsonl", planned_scenarios(plan, open_world(study, plan)))
     manifest = open_manifest(scratch / "manifest.jsonl", sealed, inside=scratch)
     own = own_files(closure)
     judge = judge_files(plan.spec, own, {name: (study / name).read_bytes() for name in own})
