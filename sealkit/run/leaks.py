@@ -20,8 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sealkit.agents.models.endpoint import KEY
-from sealkit.agents.models.secrets import Watch
+from sealkit.agents.models.secrets import Watch, key_variables
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Said
 from sealkit.wire.canon import encode_value
 
@@ -33,7 +32,7 @@ _GET_DUMPABLE, _SET_DUMPABLE = 3, 4  # of prctl(2)
 
 def take_keys(*, but: Collection[str] = ()) -> dict[str, str]:
     """The variables that hold keys for endpoints, `but` for these; they are not in this process's environment now."""
-    names = [name for name in os.environ if (name == KEY or name.startswith(f"{KEY}_")) and name not in but]
+    names = [name for name in key_variables(os.environ) if name not in but]
     for name in names:
         _blot_out(name)
     return {name: os.environ.pop(name) for name in names}

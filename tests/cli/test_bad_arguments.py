@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sealkit.cli import COMMANDS
+from sealkit.cli.out import one_line
+from sealkit.wire.errors import UsageError
 from tests.studies import PLAN, ROOT, call
 
 # Called in this process with SEALKIT_TRACEBACK set: a defect of sealkit raises, and fails the test.
@@ -52,6 +54,14 @@ PLANS: dict[str, Callable[[Path], object]] = {
     "loop": lambda path: path.symlink_to(path.name),
     "pipe": lambda path: os.mkfifo(path),
 }
+
+
+@pytest.mark.parametrize("reason", ["the key was swordfish-and-more", "sk-abcdefghijklmnopqrstuvwx ran out"])
+def test_a_reason_that_holds_a_key_is_refused_and_not_quoted(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEALKIT_API_KEY_AGENT", "swordfish-and-more")
+    with pytest.raises(UsageError, match="what looks like a key") as refused:
+        one_line(reason, option="--reason")
+    assert reason not in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", PLANS)

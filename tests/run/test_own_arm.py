@@ -95,6 +95,41 @@ def test_a_program_finds_no_key_in_the_environment_that_sealkit_was_started_with
     assert done.stdout in ("True b'0\\n'\nTrue\n", "True b''\nTrue\n")
 
 
+READ = """
+import ctypes, os, sys
+from sealkit.run.leaks import close_memory
+
+def spawn(closed):
+    child = os.fork()
+    if child == 0:
+        if os.getuid() == 0:  # root may read everything: this is about the others
+            os.setgid(65534), os.setuid(65534)
+        if closed is not None:
+            ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, which a change of user has taken
+            close_memory() if closed else None
+            os.write(ready, b"."), os.read(end, 1), os._exit(0)
+        try:
+            open(f"/proc/{first}/environ", "rb").read()
+        except PermissionError:
+            os._exit(7)
+        os._exit(0)
+    return child
+
+for closed in (False, True):
+    (told, ready), (end, over) = os.pipe(), os.pipe()
+    first = spawn(closed)
+    os.read(told, 1)
+    print(os.waitstatus_to_exitcode(os.waitpid(spawn(None), 0)[1]))
+    os.write(over, b"."), os.waitpid(first, 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_another_program_of_the_same_user_can_read_neither_memory_nor_environment() -> None:
+    done = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "0\n7\n", "before it is closed it can be read; then not"
+
+
 @pytest.mark.parametrize(
     ("does", "why"),
     [

@@ -19,13 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final
 from urllib.parse import urlsplit
 
 from sealkit.agents.models.request import FORMS
+from sealkit.agents.models.secrets import KEY
 from sealkit.wire.errors import UsageError
-
-KEY: Final = "SEALKIT_API_KEY"
 
 
 class Key:

@@ -19,6 +19,7 @@ from typing import Final
 
 import orjson
 
+KEY: Final = "SEALKIT_API_KEY"
 # Shorter words, such as `EMPTY` or `none`, are what local servers are given for a key: no secret, and found anywhere.
 SHORTEST: Final = 8
 
@@ -44,6 +45,15 @@ _COMMON: Final = re.compile(
     rb"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"  # JSON Web Token
     rb")|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"
 )
+
+
+def key_variables(environ: Iterable[str]) -> list[str]:
+    """Those of these variables that hold keys.
+
+    >>> key_variables(("PATH", "SEALKIT_API_KEY", "SEALKIT_API_KEY_AGENT", "SEALKIT_API_KEYS"))
+    ['SEALKIT_API_KEY', 'SEALKIT_API_KEY_AGENT']
+    """
+    return [name for name in environ if name == KEY or name.startswith(f"{KEY}_")]
 
 
 class Watch:
