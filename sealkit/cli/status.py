@@ -18,8 +18,11 @@ from sealkit.wire.records import Json
 @click.command("status")
 @click.argument("plans", nargs=-1, type=click.Path(path_type=Path), metavar="[PLAN ...]")
 @json_option
-def command(plans: tuple[Path, ...], as_json: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, plans: tuple[Path, ...], as_json: bool) -> None:
     """Say where each plan of the study stands and what to type next. Outcomes are not shown.
+
+    Exits with 1 if the files of a plan do not hold, and with 2 if a plan cannot be read.
 
     \b
     Examples:
@@ -32,26 +35,28 @@ def command(plans: tuple[Path, ...], as_json: bool) -> None:
     for path in found:
         if not path.is_file():
             raise UsageError("there is no such plan", where=str(path), remedy="sealkit status")
-    standings = [_standing(path) for path in found]
+    codes, standings = zip(*(_standing(path) for path in found), strict=True)
     if as_json:
         documents: list[Json] = [
             {"plan": one.plan, "state": one.state, "next": one.next_step, "facts": list(one.facts)} for one in standings
         ]
         print_json(documents)
-        return
+        ctx.exit(max(codes))
     for one in standings:
         heading(escape(f"{one.plan}: {one.state}"))
         for fact in one.facts:
             click.echo(f"  {escape(fact)}")
         click.echo(f"  next: {one.next_step}")
+    ctx.exit(max(codes))
 
 
-def _standing(path: Path) -> Standing:
+def _standing(path: Path) -> tuple[int, Standing]:
+    """The exit code and the standing of one plan."""
     following = to_type("check", path)
     try:
         plan = open_plan(path)
         if beside(path, "seal.json").exists():
             following = to_type("verify", path)
-        return status_of(path, plan)
+        return 0, status_of(path, plan)
     except SealkitError as error:
-        return Standing(str(path), "does not hold", (str(error),), following)
+        return error.exit_code, Standing(str(path), "does not hold", (str(error),), following)

@@ -115,9 +115,10 @@ def test_the_analysis_is_the_same_bytes_from_another_run(study: Path, sealed_onc
 # --- status ----------------------------------------------------------------------------------------
 
 
-def states(study: Path) -> dict[str, Any]:
-    [one] = read(ok(call("status", "--json", cwd=study)).out)
-    text = ok(call("status", cwd=study)).out
+def states(study: Path, *, code: int = 0) -> dict[str, Any]:
+    printed, said = call("status", cwd=study), call("status", "--json", cwd=study)
+    assert printed.code == said.code == code
+    [one], text = read(said.out), printed.out
     assert f"{one['plan']}: {one['state']}\n" in text and f"  next: {one['next']}\n" in text
     assert all(f"  {fact}\n" in text for fact in one["facts"])
     document: dict[str, Any] = one
@@ -137,7 +138,7 @@ def test_status_says_where_a_study_stands_and_what_comes_next(tmp_path: Path) ->
     assert any("the working tree has drifted from the seal: worlds/house/notes.md was added" in fact
                for fact in states(study)["facts"])  # fmt: skip
     (study / PLAN).write_text("no: plan\n", encoding="utf-8")
-    assert states(study)["state"] == "does not hold"
+    assert states(study, code=2)["state"] == "does not hold"
 
 
 def test_status_shows_no_outcome(study: Path) -> None:
