@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.slow import first_of
 from tests.studies import ID, PLAN, SMALL, call, make_study, ok, plan_text
 
 SLOT = "arm=tracker,family=noise,seed=1"
@@ -42,13 +43,13 @@ def entries(folder: Path) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("body", "says"),
-    [
+    first_of([
         ("raise ValueError('no \\x1b[31m words')", "the judge failed: the sealed source failed: 'ValueError: no"),
         ("return _judge(scenario, episode) | {'success': 2}", "the judge failed: measures of slot"),
         ("return _judge(scenario, episode) | {'success': float('nan')}", "the judge failed: the sealed source failed"),
         ("return {}", "found no measure success"),
-    ],
-)
+    ]),
+)  # fmt: skip
 def test_a_slot_that_the_judge_fails_on_is_errored_named_and_counted_and_the_rest_goes_on(
     body: str, says: str, tmp_path: Path
 ) -> None:
