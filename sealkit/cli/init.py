@@ -62,6 +62,8 @@ def _copy(folder: Path, paths: Mapping[str, str]) -> None:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copyfile(source, target)
+    # What is sealed is bytes: a checkout that converts ends of lines would break an honest study.
+    (folder / ".gitattributes").write_bytes(b"* -text\n")
     lock = root / "requirements.lock"
     if lock.is_file():
         shutil.copyfile(lock, folder / "requirements.lock")

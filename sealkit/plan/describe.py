@@ -11,7 +11,7 @@ from sealkit.plan.load import Plan
 from sealkit.plan.measures import judge_measures
 from sealkit.plan.questions import questions
 from sealkit.plan.rights import lacking
-from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
+from sealkit.plan.ruling import GATES_BY_HYPOTHESIS, OTHERWISE, needs_of
 from sealkit.plan.sample import WITHOUT_EPISODE, InterimLooks
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import STAGES, Basis, Stage, basis, slot_count
@@ -63,7 +63,7 @@ def describe(plan: Plan) -> PlanReport:
         truth=tuple(table for name in spec.hypotheses for table in _tables(spec, name)),
         measures=judge_measures(spec),
         later=parts_of_later_engines(plan),
-        warnings=(*thin_bootstraps(spec), *_unfilled_units(spec), *_closed_gates(spec)),
+        warnings=(*thin_bootstraps(spec), *_unfilled_units(spec), *_closed_gates(spec), *_odd_supports(spec)),
     )
 
 
@@ -90,6 +90,21 @@ def _closed_gates(spec: Spec) -> tuple[str, ...]:
         if gate in GATES_BY_HYPOTHESIS and gate not in spec.hypotheses
     ]
     return tuple(f"nothing will be published, gate {gate} is closed: {why}" for gate, why in wanting)
+
+
+def _odd_supports(spec: Spec) -> Iterator[str]:
+    """A sentence for each "supported" that a reader could take for more than it is."""
+    for name, hypothesis in spec.hypotheses.items():
+        if hypothesis.verdict[OTHERWISE] == "supported":
+            yield f"hypotheses.{name} is supported where none of its rules holds, whatever the effect is"
+    for name, claim in spec.claims.items():
+        for need in needs_of(claim):
+            others = [verdict for verdict in need.verdict if verdict != "supported"]
+            if others:
+                yield (
+                    f"claims.{name} is called supported where {need.hypothesis} is {' or '.join(others)}: "
+                    "its text must say what that shows"
+                )
 
 
 def thin_bootstraps(spec: Spec) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def _claims(document: Row) -> Iterator[str]:
         yield f"\n## Claims: {stratum.title}\n"
         for claim in stratum.claims:
             why = f" {_text(claim['why'])}." if claim["why"] else ""
-            yield f"- **{_text(words(str(claim['status'])))}**: {_text(claim['text'])}"
+            yield f"- **{_text(claim['standing'])}**: {_text(claim['text'])}"
             yield f"  - Does not show: {_text(claim['does_not_show'])}"
             yield f"  - Needs {_text(claim['needs_text'])}.{why}"
 

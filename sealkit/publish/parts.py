@@ -121,14 +121,27 @@ def strata(claims: Sequence[Row]) -> tuple[Stratum, ...]:
         needs = "; ".join(map(_need, rows_of(claim, "needs")))
         if claim.get("evidence") == RECORDED:
             needs += f"; its evidence is {NOT_REPLAYABLE}"
-        groups.setdefault(stratum, []).append({**claim, "needs_text": needs})
+        groups.setdefault(stratum, []).append({**claim, "needs_text": needs, "standing": _standing(claim)})
     return tuple(Stratum(STRATA[name], tuple(groups[name])) for name in STRATA if name in groups)
+
+
+def _standing(claim: Row) -> str:
+    """The claim's status; of a supported one that rests on another verdict, on which: a text may say the opposite."""
+    status = words(str(claim["status"]))
+    others = [need for need in rows_of(claim, "needs") if need["found"] != "supported"]
+    if status != "supported" or not others:
+        return status
+    rests = "; ".join(f"{named(need)} {_found(need)}" for need in others)
+    return f"{status}, by {rests}"
 
 
 def _need(need: Row) -> str:
     due = " or ".join(map(words, cast(list[str], need["due"])))
-    found = words(str(need["found"])) if need["found"] else "not measured"
-    return f"{named(need)} {due}: found {found}"
+    return f"{named(need)} {due}: found {_found(need)}"
+
+
+def _found(need: Row) -> str:
+    return words(str(need["found"])) if need["found"] else "not measured"
 
 
 # --- from slots to outcomes ----------------------------------------------------------------------

@@ -40,7 +40,7 @@ Evidence: {{ study.evidence }}{% if study.evidence == "recorded" %}, not replaya
 <h2>Claims: {{ stratum.title }}</h2>
 <ul class="cards">
 {% for claim in stratum.claims %}
-<li class="card"><span class="status {{ claim.status }}">{{ words(claim.status) }}</span> <code>{{ claim.name }}</code>
+<li class="card"><span class="status {{ claim.status }}">{{ claim.standing }}</span> <code>{{ claim.name }}</code>
 <p>{{ claim.text }}</p>
 <p class="soft">Does not show: {{ claim.does_not_show }}</p>
 <p class="soft">Needs {{ claim.needs_text }}.</p>

@@ -31,7 +31,7 @@ from typing import IO, Final, NoReturn, cast
 
 import msgspec
 
-from sealkit.agents.models.secrets import Watch
+from sealkit.agents.models.secrets import Watch, secret_parts
 from sealkit.agents.programs import end, new_mark
 from sealkit.plan.actors import ExternalWorld
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_value
@@ -105,14 +105,15 @@ class Command:
 
     def leaks(self, raw: bytes) -> bool:
         """Whether `raw` holds what is written like a key, or a value that was passed on, however JSON spells it."""
-        values = [value for _, value in self.secrets]
+        values = [part for _, value in self.secrets for part in secret_parts(value)]
         spelled = [json.dumps(value, ensure_ascii=False)[1:-1] for value in values]
         return Watch(value.encode() for value in (*values, *spelled)).found_in(raw)
 
     def blotted(self, words: str) -> str:
         """`words` without the value of any variable that was passed on."""
         for name, value in self.secrets:
-            words = words.replace(value, f"${name}")
+            for part in secret_parts(value):
+                words = words.replace(part, f"${name}")
         return words
 
 

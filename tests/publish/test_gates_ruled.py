@@ -10,7 +10,7 @@ import pytest
 from sealkit.infer.gates import Evidence, decide_gates
 from sealkit.plan.describe import describe
 from sealkit.plan.load import Plan
-from sealkit.plan.ruling import Gate
+from sealkit.plan.ruling import OTHERWISE, Claim, Gate, Need
 from sealkit.publish.gates_ruled import _ruled
 from tests.infer.test_gates import FULL, SPEC
 from tests.infer.told import analysed, small
@@ -51,6 +51,21 @@ def test_it_is_closed_if_nothing_could_be_estimated() -> None:
 
 def _with(gate: str, found: tuple[bool, str]) -> Evidence:
     return replace(FULL, ruled={**FULL.ruled, gate: found})
+
+
+def test_check_warns_of_what_is_called_supported_without_a_rule_that_says_so() -> None:
+    plan = plan_of("forks_isolated")
+    [(name, hypothesis)] = plan.spec.hypotheses.items()
+    need = Need(hypothesis=name, verdict=("not_shown", "supported"))
+    claim = Claim(text="x", stratum="confirmatory", needs=need, does_not_show="y")
+    verdict = {"not_shown": "1 > 2", OTHERWISE: "supported"}
+    spec = msgspec.structs.replace(
+        plan.spec, hypotheses={name: msgspec.structs.replace(hypothesis, verdict=verdict)}, claims={"odd": claim}
+    )
+    assert [warning for warning in describe(replace(plan, spec=spec)).warnings if "supported" in warning] == [
+        f"hypotheses.{name} is supported where none of its rules holds, whatever the effect is",
+        f"claims.odd is called supported where {name} is not_shown: its text must say what that shows",
+    ]
 
 
 def test_check_warns_of_a_gate_that_nothing_decides() -> None:

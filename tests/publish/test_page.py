@@ -219,6 +219,12 @@ def test_an_interval_without_width_is_said_at_the_verdict(make: Callable[[Any], 
     assert beware < made.index("Not shown, whatever the verdicts")
 
 
+@pytest.mark.parametrize("make", [page, markdown])
+def test_a_claim_that_rests_on_another_verdict_says_so_beside_supported(make: Callable[[Any], str]) -> None:
+    made = make(synthetic())
+    assert "supported, by E on success not shown" in re.sub(r"\\(.)", r"\1", html.unescape(made))
+
+
 def test_strata_are_kept_apart() -> None:
     found = check_safe(page(synthetic()))
     claims = [heading.removeprefix("Claims: ") for heading in found.headings if heading.startswith("Claims: ")]

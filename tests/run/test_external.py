@@ -114,6 +114,17 @@ def test_a_key_never_comes_into_a_record_or_a_message(tmp_path: Path) -> None:
     assert said.endswith("ended with status 1; its last words: bad key $THE_KEY")
 
 
+def test_one_line_of_a_key_of_several_lines_is_not_told_either(tmp_path: Path) -> None:
+    here = {"PATH": os.environ["PATH"], "THE_KEY": "first-part-of-it\nsecond-part-of-it\n"}
+    dying = "import os, sys; sys.exit('bad key ' + os.environ['THE_KEY'])"
+    said = refusal(dying, tmp_path, environment=("THE_KEY",), here=here)
+    assert said.endswith("its last words: $THE_KEY")
+    leaking = f"import os; print({json.dumps(ANSWER)!r}.replace('1 + 1?', os.environ['THE_KEY'].split()[0]))"
+    assert "the answer holds what looks like a key, or the value of a variable" in refusal(
+        leaking, tmp_path, environment=("THE_KEY",), here=here
+    )
+
+
 @pytest.mark.parametrize(
     "spelled",
     [r"\u0074op-secret\/word", r"top-secret\/word", "top-secret/word", "sk-abcdefghijklmnopqrstuvwx"],

@@ -56,6 +56,16 @@ def key_variables(environ: Iterable[str]) -> list[str]:
     return [name for name in environ if name == KEY or name.startswith(f"{KEY}_")]
 
 
+def secret_parts(value: str) -> list[str]:
+    """The value, and each line of one of several lines: a traceback or a log line shows one of them alone.
+
+    >>> secret_parts("-----BEGIN KEY-----\\nMIIEpAIBAAKC\\n=ab\\n")[1:]
+    ['-----BEGIN KEY-----', 'MIIEpAIBAAKC']
+    """
+    lines = [line.strip() for line in value.splitlines()]
+    return [value, *(line for line in lines if SHORTEST <= len(line) < len(value))]
+
+
 class Watch:
     """Finds the keys in use and what is written like one."""
 
