@@ -1,6 +1,6 @@
 """Study A's program: one slot in, one record out (docs/your-own-harness.md). Arms are policies, seeds parents.
 
-    python harness/study_a.py --isolate 59 154 house underwriting > harness/isolated.json   before the seal, no detector
+    python harness/study_a.py --isolate 59 327..421 > harness/isolated.json                 before the seal, no detector
     python harness/study_a.py --conform > harness/conforming.json                           before the seal, no fork
     python harness/study_a.py < assignment                                                  one slot
 
@@ -8,6 +8,11 @@
 study; a slot shows its detector those forks and no other. What was left out, and why, stands beside it.
 `conforming.json` has, for every policy's folder, the clauses of the conformance suite and the digest of its files.
 A slot answers from both: whether every audited fork was isolated, and whether every baseline, as it is now, conformed.
+
+An abstention on a fork is **warranted** where the policy's view of the fork is, byte for byte, its view of the
+faithful parent, and it is told the same beside: no rule on that view could tell one from the other. On the parent it
+is warranted where a fork that was shown has that view. Any other is not shown to be warranted. A record has the digest
+of every view, so this can be found again from the record alone.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ FOLDER_OF = {
     "terminal": "terminal", "event_log": "event_log", "milestones": "milestones", "canonical_action": "telemetry",
     "state_transition": "telemetry", "causal": "causal", "causal_declared": "causal",
 }  # fmt: skip
+WORLDS = ("house", "underwriting")
 # Mutations of what became of the state, as it stands at the bounds of acts.
 OF_STATE = frozenset(("M1", "M4", "M5", "M7", "M8", "F1", "F2", "F3", "F4", "F10"))
 
@@ -42,13 +48,18 @@ def main(arguments: list[str]) -> None:
     study: Any = import_module(f"{mutations.__name__}.study")
     if arguments[:1] == ["--isolate"]:
         audit = import_module(f"{mutations.__name__}.isolation.audit").audit
-        first, last = map(int, arguments[1:3])
-        parents = [(name, number) for name in arguments[3:] for number in range(first, last + 1)]
+        numbers = [number for text in arguments[1:] for number in _numbers(text)]
+        parents = [(name, number) for name in WORLDS for number in numbers]
         print(json.dumps(_isolate(study, audit, parents), indent=0, sort_keys=True))
     elif arguments[:1] == ["--conform"]:
         print(json.dumps(_conform(), indent=1, sort_keys=True))
     else:
         print(json.dumps(_answer(study, json.loads(sys.stdin.buffer.read()))))
+
+
+def _numbers(text: str) -> range:
+    first, _, last = text.partition("..")
+    return range(int(first), int(last or first) + 1)
 
 
 def _isolate(study: Any, audit: Any, parents: list[tuple[str, int]]) -> dict[str, Any]:
@@ -122,7 +133,10 @@ def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
         },
         "detections": sum(row.answer == "rejected" for row in rows),
         "locations": sum(row.exact for row in rows),
+        "named": {row.mutation: int(row.named) for row in rows},
         "abstained": {row.mutation: int(row.answer == "abstained") for row in rows},
+        "warranted": {row.mutation: int(row.answer == "abstained" and row.blind) for row in rows},
+        "untellable": {row.mutation: int(row.blind) for row in rows},
         "as_predicted": predicted,
         "unpredicted": sum(came_true == 0 for came_true in predicted.values()),
         "forks": len(rows),
@@ -132,11 +146,18 @@ def _answer(study: Any, asked: dict[str, Any]) -> dict[str, Any]:
         "errored": sum(row.answer == "errored" for row in (faithful, *rows)),
         "false_rejection": int(faithful.answer == "rejected"),
         "faithful_abstention": int(faithful.answer == "abstained"),
+        "faithful_warranted": int(faithful.answer == "abstained" and any(row.blind for row in rows)),
         "view_bytes": faithful.view_bytes,
         "check_us": sum(row.check_us for row in (faithful, *rows)) // (len(rows) + 1),
     }
-    transcript = [
-        {"mutation": row.mutation or "none", "answer": row.answer, "origin": row.origin, "view_bytes": row.view_bytes}
+    transcript = [  # of a view's digest the first 16 digits, which tell equal views from others
+        {
+            "mutation": row.mutation or "none",
+            "answer": row.answer,
+            "origin": row.origin,
+            "view_bytes": row.view_bytes,
+            "view": row.view.removeprefix("sha256:")[:16],
+        }
         for row in (faithful, *rows)
     ]
     wanted = {key: value for key, value in measures.items() if key in asked["measures"]}

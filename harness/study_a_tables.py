@@ -3,11 +3,8 @@
     python harness/study_a_tables.py EDITION/results.json                the tables of the study
     python harness/study_a_tables.py --ablations EDITION/results.json    those of the ablations
     python harness/study_a_tables.py EDITION/results.json --into docs/study-a.md    in the place of those there
-    python harness/study_a_tables.py --same ONE/results.json OTHER/results.json
 
-The last exits with 1 if they differ in more than costs.
-
-Two runs of the same plan agree in all but the recorded costs (`check_us`, a time).
+What was not measured says so, and is never 0: also a mutation that has a place in no parent (`isolated.json`).
 """
 
 from __future__ import annotations
@@ -19,16 +16,12 @@ from pathlib import Path
 from typing import Any
 
 Row = Mapping[str, Any]
-COSTS = ("check_us",)
+ISOLATED = Path(__file__).with_name("isolated.json")
 POLICIES = ("terminal", "event_log", "milestones", "causal", "causal_declared", "witness")
 
 
 def main(arguments: list[str]) -> int:
     """Print what was asked for."""
-    if arguments[:1] == ["--same"]:
-        differing = list(differences(*(_analysis(name) for name in arguments[1:3])))
-        print("\n".join(differing) or "the same in all but the recorded costs")
-        return int(bool(differing))
     names = [name for name in arguments if not name.startswith("--")]
     document = json.loads(Path(names[0]).read_bytes())
     ablations = "--ablations" in arguments
@@ -49,25 +42,6 @@ def _into(page: Path, what: str, text: str) -> None:
     page.write_text(f"{before}<!-- {what} -->\n\n{text}\n\n<!-- end of {what} -->{after}")
 
 
-def _analysis(name: str) -> Row:
-    found: Row = json.loads(Path(name).read_bytes())["analysis"]
-    return found
-
-
-def differences(one: Row, other: Row) -> Iterator[str]:
-    """What two analyses of the same plan say differently, apart from costs and from the pins that they ran under."""
-    for key in sorted({*one, *other} - {"pins", "by_pin"}):
-        left, right = (_without_costs(analysis.get(key)) for analysis in (one, other))
-        if left != right:
-            yield f"{key} differs"
-
-
-def _without_costs(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_costs(item) for item in value if not (isinstance(item, dict) and item.get("metric") in COSTS)]
-    return value
-
-
 # --- the study -------------------------------------------------------------------------------------
 
 
@@ -82,7 +56,11 @@ def of_study(document: Row) -> Iterator[str]:
         rows, arms, "detected", interval=True
     )
     yield "**Located exactly**\n\n" + _by_mutation(rows, arms, "located", interval=False)
-    yield "**Abstained**, where anybody did\n\n" + _by_mutation(rows, arms, "abstained", interval=False, some=True)
+    yield (
+        "**Abstained.** Untellable: the policy's view of the fork is, byte for byte, its view of the faithful parent. "
+        "There, an abstention is warranted.\n\n" + _abstentions(rows, arms)
+    )
+    yield "Abstained, and how many of them warranted, where anybody did\n\n" + _abstained(rows, arms)
     yield "**Evidence and cost**, means of an episode\n\n" + _costs(rows, arms)
 
 
@@ -108,11 +86,42 @@ def _rulings(document: Row) -> str:
 
 
 def _policies(rows: Sequence[Row], arms: Sequence[str]) -> str:
-    metrics = ("drawn_detected", "detected", "located", "abstained", "as_predicted", "false_rejection",
-               "faithful_abstention")  # fmt: skip
+    return _whole(rows, arms, "drawn_detected", "detected", "located", "named", "as_predicted", "false_rejection")
+
+
+def _abstentions(rows: Sequence[Row], arms: Sequence[str]) -> str:
+    return _whole(rows, arms, "untellable", "abstained", "warranted", "faithful_abstention", "faithful_warranted")
+
+
+def _whole(rows: Sequence[Row], arms: Sequence[str], *metrics: str) -> str:
     whole = {(row["arm"], row["metric"]): row for row in rows if row.get("arm") and not row["split"]}
     table = [(arm, *(_cell(whole.get((arm, metric)), interval=True) for metric in metrics)) for arm in arms]
     return _table(("policy", *(metric.replace("_", " ") for metric in metrics)), table)
+
+
+def _abstained(rows: Sequence[Row], arms: Sequence[str]) -> str:
+    """By mutation `abstained / forks, warranted`."""
+    abstained, warranted = (_of_mutations(rows, metric) for metric in ("abstained", "warranted"))
+    table = [
+        (name, *(f"{_cell(by.get(arm), interval=False)}, {_found(warranted.get(name, {}).get(arm))}" for arm in arms))
+        for name, by in abstained.items()
+        if any(row.get("x") for row in by.values())
+    ]
+    return _table(("mutation", *arms), table) if table else "Nobody did."
+
+
+def _mutations() -> set[str]:
+    """Every mutation that was looked for a place."""
+    kinds = ("isolated", "left_out", "no_place")
+    return {name for parent in json.loads(ISOLATED.read_bytes()).values() for kind in kinds for name in parent[kind]}
+
+
+def _of_mutations(rows: Sequence[Row], metric: str) -> dict[str, dict[str, Row]]:
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row.get("arm") and row["metric"] == metric and "mutation" in row["split"]:
+            found.setdefault(row["split"]["mutation"], {})[row["arm"]] = row
+    return found
 
 
 def _contrast(rows: Sequence[Row]) -> str:
@@ -130,14 +139,11 @@ def _contrast(rows: Sequence[Row]) -> str:
     )  # fmt: skip
 
 
-def _by_mutation(rows: Sequence[Row], arms: Sequence[str], metric: str, *, interval: bool, some: bool = False) -> str:
-    found: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row.get("arm") and row["metric"] == metric and "mutation" in row["split"]:
-            found.setdefault(row["split"]["mutation"], {})[row["arm"]] = row
-    kept = {name: by for name, by in found.items() if not some or any(row.get("x") for row in by.values())}
-    table = [(name, *(_cell(by.get(arm), interval=interval) for arm in arms)) for name, by in kept.items()]
-    return _table(("mutation", *arms), table) if table else "Nobody did."
+def _by_mutation(rows: Sequence[Row], arms: Sequence[str], metric: str, *, interval: bool) -> str:
+    none: dict[str, dict[str, Row]] = {name: {} for name in _mutations()}
+    found = none | _of_mutations(rows, metric)
+    table = [(name, *(_cell(found[name].get(arm), interval=interval) for arm in arms)) for name in sorted(found)]
+    return _table(("mutation", *arms), table)
 
 
 def _costs(rows: Sequence[Row], arms: Sequence[str]) -> str:
@@ -195,6 +201,10 @@ def _cell(row: Row | None, *, interval: bool) -> str:
         return "not measured"
     limits = f" ({_percent(row['lower'])}–{_percent(row['upper'])})" if interval and "lower" in row else ""
     return f"{row['x']}/{row['n']}{limits}"
+
+
+def _found(row: Row | None) -> str:
+    return "not measured" if row is None or "x" not in row else str(row["x"])
 
 
 def _mean(row: Row | None) -> str:

@@ -12,9 +12,9 @@ from copy import deepcopy
 from typing import cast
 
 from sealkit.wire.canon import decode_record, digest_json
-from sealkit.wire.declared import Scenario
+from sealkit.wire.declared import AfterAct, Authority, Contract, Never, Scenario, StateSight, Tell
 from sealkit.wire.episode import Act, Action, Episode, Move, Trusted
-from sealkit.wire.records import Json, Patch
+from sealkit.wire.records import Json, Patch, Replace
 from sealkit.wire.trace import root_digest
 from sealkit.world.loader import LoadedWorld, scenario_draws
 from sealkit.world.sdk import Session, Told, View
@@ -112,6 +112,34 @@ ODD: Mapping[str, Odd] = {
     "redelivered_once": _redelivered,
     "source_reordered": _reordered_source,
 }
+
+
+NO_OP = "declared_no_op"
+
+
+def with_no_op(scenario: Scenario) -> Scenario:
+    """The scenario, which declares one event more: a value is written again as it stands, and nobody is told."""
+    component, *_ = sorted(scenario.genesis)
+    pointer = _first_text(scenario.genesis[component], f"/{component}")
+    again = Contract(
+        id="written_again", times=1, sees={"standing": StateSight(pointer=pointer)}, when=AfterAct(act=1),
+        then=(Replace(path=pointer, value={"cel": "standing"}),),
+        tell=Tell(channel="none", sender="none", template=None, due=Never(), distort=None),
+        authority=Authority(source="a source that repeats itself", rung="A1", scope=component, binding=True),
+    )  # fmt: skip
+    return Scenario(
+        world=scenario.world, family=scenario.family, seed=scenario.seed, params=scenario.params,
+        genesis=scenario.genesis, briefing=scenario.briefing, contracts=(*scenario.contracts, again),
+        snapshots=scenario.snapshots, restores=scenario.restores, footprints=scenario.footprints,
+        finals=scenario.finals, max_acts=scenario.max_acts,
+    )  # fmt: skip
+
+
+def _first_text(value: Json, pointer: str) -> str:
+    while isinstance(value, dict):
+        name = min(value)
+        value, pointer = value[name], f"{pointer}/{name}"
+    return pointer
 
 
 def odd(name: str, parent: Parent, session: Callable[[], Session], read: Action, *, most: int) -> Parent | None:

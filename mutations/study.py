@@ -5,7 +5,7 @@
     rows = [ruled(policy, fork, clock_us=clock) for fork in shown]
 
 Parents are numbered within their world: seed by seed, each with every family. No two share a scenario, and agents take
-turns, so a parent is a draw of its own. About every fourth one is played in a way that is faithful and looks odd.
+turns, so a parent is a draw of its own. About every fourth one is faithful and looks odd.
 Paths, policies and the clock come in from outside; nothing here reads a verifier.
 """
 
@@ -24,13 +24,14 @@ from sealkit.world.loader import Policy, load_world, make_scenario
 from .catalogue import FAMILIES
 from .fork import Fork, forks_of
 from .parent import Parent
-from .parents import ODD, odd, played
+from .parents import NO_OP, ODD, odd, played, with_no_op
 
 Audit = Callable[..., tuple[str, ...]]
 PIN = digest_bytes(b"study A: parents are played for it, under no seal of their own")
 JUDGE = digest_bytes(b"study A: no judge")
 FIRST_SEED = 100  # engine and policies were built on lower seeds; tests use parents below number 59
 READS = {"house": Action(name="look", args={}), "underwriting": Action(name="policy.read", args={})}  # harmless
+WAYS = (*ODD, NO_OP)  # faithful, and odd
 MUTATIONS = tuple(f"{family.id}.{variant.name}" for family in FAMILIES.values() for variant in family.variants)
 
 
@@ -44,6 +45,9 @@ class Ruled:
     exact: bool
     view_bytes: int
     check_us: int
+    view: str = ""  # the digest of what it saw
+    named: bool = False  # the right origin is among those that it names, be it the first or not
+    blind: bool = False  # it saw what it sees of the faithful parent, and is told the same beside: no rule could tell
 
 
 def parent_of(root: Path, name: str, number: int) -> Parent:
@@ -53,11 +57,12 @@ def parent_of(root: Path, name: str, number: int) -> Parent:
     turn, place = divmod(number, len(families))
     family, agent = families[place], agents[(turn + place) % len(agents)]
     seed = FIRST_SEED + turn
-    scenario = encode_record(make_scenario(world, family, seed, world.trial_params))
+    kind = kind_of(number)
+    declared = make_scenario(world, family, seed, world.trial_params)
+    scenario = encode_record(with_no_op(declared) if kind == NO_OP else declared)
     slot: dict[str, int | str] = {"arm": agent, "family": family, "seed": seed}
     parent = played(world, agent, Trusted(pin=PIN, judge=JUDGE, slot=slot, scenario=scenario))
-    kind = kind_of(number)
-    if kind == "plain":
+    if kind in ("plain", NO_OP):
         return parent
     most = parent.scenario.max_acts
     look = odd(kind, parent, lambda: world.session(parent.scenario), READS[name], most=most)
@@ -66,8 +71,8 @@ def parent_of(root: Path, name: str, number: int) -> Parent:
 
 def kind_of(number: int) -> str:
     """`plain`, or the odd way in which about every fourth parent is played: in time each way in each family."""
-    count = number + number // 6  # worlds have six families; with 7 the ways move on from family to family
-    return "plain" if count % 4 != 3 else tuple(ODD)[count // 4 % len(ODD)]
+    count = number + number // 6  # worlds have six families; so the ways move on from family to family
+    return "plain" if count % 4 != 3 else WAYS[number // 4 % len(WAYS)]
 
 
 def audited(parent: Parent, audit: Audit) -> Iterator[tuple[str, str, str]]:
@@ -105,12 +110,17 @@ def ruled(policy: Policy, of: Fork | Parent, *, clock_us: Callable[[], int]) -> 
         verdict = Errored(message=f"{type(error).__name__}: {error}")
     spent = clock_us() - began
     origin = verdict.origin if isinstance(verdict, Rejected) else ""
+    origins = {reason.origin for reason in verdict.reasons} if isinstance(verdict, Rejected) else set()
     fork = of if isinstance(of, Fork) else None
+    seen = policy.view(of.line)
     return Ruled(
         mutation=f"{fork.family}.{fork.variant}" if fork else "",
         answer=type(verdict).__name__.lower(),
         origin=origin,
         exact=fork is not None and origin == fork.label.origin,
-        view_bytes=len(policy.view(of.line)),
+        view_bytes=len(seen),
         check_us=spent,
+        view=digest_bytes(seen),
+        named=fork is not None and fork.label.origin in origins,
+        blind=fork is not None and fork.trusted == fork.parent.trusted and seen == policy.view(fork.parent.line),
     )

@@ -102,6 +102,34 @@ def test_the_witness_can_fail_and_causal_can_win() -> None:
     assert {family.id for family in FAMILIES.values() if family.id[0] == "X"} == {"X1", "X3", "X4"}
 
 
+SEEN_IN = {  # spec/universe.md, "W should see it in", as the witness spells the place
+    "M1": r"receipts\[\d+\]\.roots\.|acts\[\d+\]\.root$",
+    "M2": r"receipts\[\d+\]\.projection|acts\[\d+\]\.segments",
+    "M3": r"receipts\[\d+\]\.projection\.(authority|sender|channel)|acts\[\d+\]\.segments\[\d+\]\.(rung|sender|channel)",
+    "M4": r"acts\[\d+\]\.deltas, contract ",  # behind a restore, and once too many
+    "M5": r"receipts$|closing\.counts\.occurrences",  # the head that should have been preserved has no receipt
+    "M6": r"receipts\[\d+\]\.previous",
+    "M7": r"receipts\[\d+\]\.roots|acts\[\d+\]\.root$",
+    "M8": r"contract ",  # due after one act, applied after another
+}
+
+
+def test_the_witness_sees_the_numbered_mutations_where_it_should() -> None:
+    placed = Counter[str]()
+    for fork in forks():
+        if fork.family in SEEN_IN:
+            verdict = policies()["witness"].check(fork.trusted, fork.line)
+            assert isinstance(verdict, Rejected)
+            places = [reason.where for reason in verdict.reasons]
+            assert any(re.match(SEEN_IN[fork.family], at) for at in places), (fork.family, fork.variant, places)
+            placed[f"{fork.family}.{fork.variant}"] += verdict.origin == fork.label.origin
+    assert len(placed) == 16 and all(placed.values())
+    inexact = {
+        name for name, count in placed.items() if count < sum(f"{f.family}.{f.variant}" == name for f in forks())
+    }
+    assert inexact == {"M1.repeats", "M8.repeats"}  # a root that strays, and an event behind a restore, look otherwise
+
+
 # --- the audit -------------------------------------------------------------------------------------
 
 Leak = Callable[[Any], None]
@@ -215,6 +243,9 @@ def test_every_family_stands_in_the_specification_with_its_rows_and_their_source
         assert f"| {family.id} |" in text, family.id
         for row in family.rows:
             assert re.search(rf"^\| {row} \| https://", text, re.MULTILINE), row
+        for variant in family.variants:
+            letters = " | ".join(variant.expected[policy] for policy in part("catalogue").POLICIES)
+            assert f"| {family.id}.{variant.name} | {variant.origin} | {letters} |" in text
 
 
 @given(data=st.data())

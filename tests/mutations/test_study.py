@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from sealkit.wire.digest import digest_bytes
 from sealkit.wire.verdict import Accepted, Rejected
 from sealkit.world.loader import Policy
 from tests.mutations.loading import audit, part, policies
@@ -37,15 +38,24 @@ def test_parents_are_numbered_seed_by_seed() -> None:
 
 
 def test_about_every_fourth_parent_looks_odd_and_nobody_rejects_it() -> None:
-    kinds = [STUDY.kind_of(number) for number in range(24)]
-    assert Counter(kinds) == {"plain": 18, **dict.fromkeys(part("parents").ODD, 1)}
-    odd = {(number % 6, STUDY.kind_of(number)) for number in range(144)} - {(n, "plain") for n in range(6)}
-    assert len(odd) == 36  # in time every odd way comes to every family
+    kinds = [STUDY.kind_of(number) for number in range(28)]
+    assert Counter(kinds) == {"plain": 21, **dict.fromkeys(STUDY.WAYS, 1)} and len(STUDY.WAYS) == 7
+    odd = {(number % 6, STUDY.kind_of(number)) for number in range(168)} - {(n, "plain") for n in range(6)}
+    assert len(odd) == 42  # in time every odd way comes to every family
     for name, number in (("house", 3), ("house", 6), ("underwriting", 10), ("underwriting", 13), ("house", 20)):
         assert STUDY.kind_of(number) != "plain"
         parent = STUDY.parent_of(ROOT, name, number)
         for policy in policies().values():
             assert not isinstance(policy.check(parent.trusted, parent.line), Rejected), (name, number)
+
+
+def test_a_declared_event_that_changes_nothing_is_faithful() -> None:
+    for name in ("house", "underwriting"):
+        number = next(n for n in range(60) if STUDY.kind_of(n) == "declared_no_op")
+        parent = STUDY.parent_of(ROOT, name, number)
+        (event,) = [event for event in parent.events if event.contract.id == "written_again"]
+        assert event.contract.then and not event.moves and event.notice is None
+        assert said("witness", parent).answer == said("causal_declared", parent).answer == "accepted"
 
 
 def test_only_forks_that_the_audit_let_through_are_shown() -> None:
@@ -73,6 +83,32 @@ def test_only_forks_that_the_audit_let_through_are_shown() -> None:
     assert (faithful.mutation, faithful.answer, faithful.exact) == ("", "accepted", False)
 
 
+def test_an_abstention_is_warranted_where_the_view_is_that_of_the_faithful_parent(tmp_path: Path) -> None:
+    harness = load_package_module("study_a")
+    number = next(n for n in range(60) if said("causal", STUDY.parent_of(ROOT, "house", n)).answer == "abstained")
+    parent = STUDY.parent_of(ROOT, "house", number)
+    forks = {
+        f"{fork.family}.{fork.variant}": fork for fork in part("fork").forks_of(parent) if not isinstance(fork, tuple)
+    }
+    same, other = said("causal", forks["X3.only"]), said("causal", forks["F13a.truth"])
+    assert (same.answer, same.blind, other.answer, other.blind) == ("abstained", True, "abstained", False)
+    assert not said("causal", forks["F13b.truth"]).blind  # the same acts under another slot are told apart
+    isolated = {name: digest_bytes(fork.line) for name, fork in forks.items()}
+    harness.ISOLATED = tmp_path / "isolated.json"
+    names = ("abstained", "warranted", "untellable", "faithful_abstention", "faithful_warranted")
+    asked = {
+        "slot": {"family": "house", "seed": number},
+        "options": {"policy": "causal"},
+        "measures": dict.fromkeys(names),
+    }
+    for shown, warranted in ((isolated, 1), ({"F13a.truth": isolated["F13a.truth"]}, 0)):
+        harness.ISOLATED.write_text(json.dumps({f"house/{number}": {"parent": parent.digest, "isolated": shown}}))
+        found = harness._answer(STUDY, asked)["measures"]
+        assert found["faithful_abstention"] == 1 and found["faithful_warranted"] == warranted
+        assert found["warranted"]["F13a.truth"] == 0 < found["abstained"]["F13a.truth"]
+        assert found["warranted"].get("X3.only", 0) == found["untellable"].get("X3.only", 0) == warranted
+
+
 def test_a_detector_that_raises_is_errored_and_not_right() -> None:
     parent = STUDY.parent_of(ROOT, "underwriting", 9)
     good = policies()["terminal"]
@@ -95,6 +131,9 @@ ASKED = {
     "false_rejection",
     "faithful_abstention",
     "view_bytes",
+    "warranted",
+    "untellable",
+    "faithful_warranted",
 }
 
 
@@ -135,8 +174,14 @@ def test_the_program_answers_a_slot_as_the_plan_would_ask(tmp_path: Path) -> Non
     assert witness["measures"]["drawn_detected"] in witness["measures"]["detected"].values()
     assert witness["measures"]["false_rejection"] == terminal["measures"]["false_rejection"] == 0
     assert harness._policy("witness_without_previous") != harness._policy("witness")
-    assert any(row == {"mutation": "F11.truth", "answer": "accepted", "origin": "", "view_bytes": row["view_bytes"]}
-               for row in witness["transcript"])  # fmt: skip
+    (quiet,) = [row for row in witness["transcript"] if row["mutation"] == "F11.truth"]
+    assert (quiet["answer"], quiet["origin"]) == ("accepted", "")
+
+    seen = {row["mutation"]: row["view"] for row in terminal["transcript"]}
+    blind = {mutation: int(view == seen["none"]) for mutation, view in seen.items() if mutation != "none"}
+    found = terminal["measures"]["untellable"]
+    assert found == blind  # found again from the record alone
+    assert found["M2.truth"] == 1 and found["F13b.truth"] == 0 and not any(witness["measures"]["untellable"].values())
 
     known["isolated"] = dict(list(known["isolated"].items())[:3])
     file.write_text(json.dumps({"underwriting/9": known}))
@@ -147,3 +192,16 @@ def test_the_program_answers_a_slot_as_the_plan_would_ask(tmp_path: Path) -> Non
     assert (refused["ended"], refused["measures"]) == ("harness_error", {})
     file.write_text(json.dumps({"underwriting/9": {**known, "parent": "sha256:" + "0" * 64}}))
     assert "not the one that was audited" in ask("witness", 9, file)["why"]
+
+
+def test_what_is_warranted_is_found_again_from_the_records_alone() -> None:
+    command = load_package_module("study_a_warranted")
+    path = ROOT / "receipts/study-a/episodes.jsonl"
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    counts, wrong = command.count(records)
+    assert wrong == [] and counts["terminal"]["untellable"] > counts["causal"]["untellable"] > 0
+    assert counts["causal"]["abstained"] > counts["causal"]["warranted"] > 0
+    assert counts["witness"]["untellable"] == counts["witness"]["abstained"] == 0
+    records[0]["transcript"][1]["view"] = records[0]["transcript"][0]["view"][::-1]
+    records[0]["measures"]["untellable"] = dict.fromkeys(records[0]["measures"]["untellable"], 1)
+    assert command.count(records)[1] == [records[0]["slot"]]

@@ -21,7 +21,7 @@ FIRST = 59  # parents below belong to tests
 EVERY = (
     "drawn_detected", "detected", "located", "abstained", "as_predicted", "unpredicted", "not_isolated", "forks",
     "baselines_conform", "errored", "false_rejection", "faithful_abstention", "view_bytes", "check_us", "detections",
-    "locations", "state_detected",
+    "locations", "state_detected", "named", "warranted", "untellable", "faithful_warranted",
 )  # fmt: skip
 
 
@@ -58,6 +58,19 @@ def test_a_stranger_makes_every_fork_again() -> None:
         rows = list(STUDY.audited(parent, audit))
         assert parent.digest == known["parent"]
         assert {mutation: digest for mutation, digest, why in rows if digest and not why} == known["isolated"]
+
+
+def test_whoever_asks_is_told_what_was_changed_in_a_fork(capsys: pytest.CaptureFixture[str]) -> None:
+    command = load_package_module("study_a_notes")
+    assert command.main(["underwriting", str(FIRST), "X3.only"]) == 0
+    (note,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (note["family"], note["variant"]) == ("X3", "only")
+    assert note["fork"] == ISOLATED[f"underwriting/{FIRST}"]["isolated"]["X3.only"]
+    (edit,) = note["edits"]["recorded"]
+    assert edit["path"] in note["changed"] and edit["path"] not in note["unchanged"]
+    assert all(digest.startswith("sha256:") for digest in note["unchanged"].values())
+    with pytest.raises(SystemExit, match="has no parent house/7"):
+        command.main(["house", "7"])
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -131,12 +144,18 @@ def row(**fields: Any) -> dict[str, Any]:
     return {"split": {}, "n": 4, "x": 2, "estimate": "0.5", "lower": "0.068", "upper": "0.932"} | fields
 
 
+def tally(**fields: Any) -> dict[str, Any]:
+    return {"n": 4, "x": 1, "estimate": "0.25"} | fields
+
+
 def results() -> dict[str, Any]:
     split = {"mutation": "M1.truth"}
     reported = [
         row(arm="witness", metric="detected", split=split), row(arm="witness", metric="false_rejection", x=0),
         row(arm="witness", metric="check_us", split={"family": "house"}, estimate="70", total=280),
         row(effect="gain", metric="detected", split=split, b=2, c=0),
+        *(tally(arm="witness", metric=metric, split=where) for metric in ("abstained", "warranted")
+          for where in ({}, split)),
     ]  # fmt: skip
     analysis = {"reported": reported, "effects": [], "verdicts": [], "pins": ["one"]}
     return {"edition": "study-a-0", "analysis": analysis, "claims": []}
@@ -147,7 +166,8 @@ def test_tables_take_every_number_from_the_results_and_nothing_is_0_that_was_not
     text = "\n".join(tables.of_study(results()))
     assert "| M1.truth | 2/4 (7–93) |" in text
     assert "witness detects more (1) | M1.truth 2:0 of 4" in text
-    assert "not measured" in text
+    assert "| F2.repeats | not measured |" in text  # it has a place in no parent
+    assert "| witness | not measured | 1/4 | 1/4 |" in text and "| M1.truth | 1/4, 1 |" in text
     page, file = tmp_path / "page.md", tmp_path / "results.json"
     file.write_text(json.dumps(results()))
     page.write_text("before\n<!-- tables -->\nold\n<!-- end of tables -->\nafter\n")
@@ -157,9 +177,9 @@ def test_tables_take_every_number_from_the_results_and_nothing_is_0_that_was_not
 
 
 def test_two_results_are_the_same_if_only_costs_and_pins_differ() -> None:
-    tables = load_package_module("study_a_tables")
+    same = load_package_module("study_a_same")
     one, other = results()["analysis"], results()["analysis"]
     other["reported"][2]["estimate"], other["pins"] = "90", ["other"]
-    assert list(tables.differences(one, other)) == []
+    assert list(same.differences(one, other)) == []
     other["reported"][0]["x"] = 3
-    assert list(tables.differences(one, other)) == ["reported differs"]
+    assert list(same.differences(one, other)) == ["reported differs"]
