@@ -26,9 +26,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def one_line(reason: str, *, option: str) -> str:
     """A reason that is published; `UsageError` if it says nothing, is more than one line of text, or holds a key."""
-    from sealkit.cli.keys import refuse_keys  # most commands take no reason, and start sooner without it
+    from sealkit.agents.models.secrets import refuse_keys  # most commands take no reason, and start sooner without it
 
-    refuse_keys(reason.encode(errors="replace"), where=option)
+    refuse_keys(reason.encode(errors="replace"), os.environ, where=option)
     if not reason.strip() or not reason.isprintable() or len(reason) > MOST_REASON:
         what = f"found {reason[:60]!a}, due one line of text"
         raise UsageError(what, where=option, remedy="say in one line why; it is published")

@@ -14,10 +14,12 @@ in another encoding, or cut in two, is not found.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import orjson
+
+from sealkit.wire.errors import UsageError
 
 KEY: Final = "SEALKIT_API_KEY"
 # Shorter words, such as `EMPTY` or `none`, are what local servers are given for a key: no secret, and found anywhere.
@@ -95,3 +97,14 @@ def _unescaped(body: bytes) -> bytes:
     """`body` with each escape of an ASCII character replaced, for what is no JSON."""
     plain = re.sub(rb"\\u00([0-7][0-9a-fA-F])", lambda found: bytes([int(found[1], 16)]), body)
     return plain.replace(rb"\/", b"/")
+
+
+def refuse_keys(data: bytes, environ: Mapping[str, str], *, where: str) -> None:
+    """Raise `UsageError`, without quoting it, if `data` holds a key of `environ` or what is written like a common one."""
+    keys = (environ[name].encode(errors="surrogateescape") for name in key_variables(environ))
+    if Watch(keys).found_in(data):
+        raise UsageError(
+            "found what looks like a key, in what would be published",
+            where=where,
+            remedy="take it out; keys come from the environment alone (docs/models.md)",
+        )
