@@ -100,7 +100,7 @@ def _unescaped(body: bytes) -> bytes:
 
 
 def refuse_keys(data: bytes, environ: Mapping[str, str], *, where: str) -> None:
-    """Raise `UsageError`, without quoting it, if `data` holds a key of `environ` or what is written like a common one."""
+    """Raise `UsageError`, quoting nothing, if `data` holds a key of `environ` or what is written like a common one."""
     keys = (environ[name].encode(errors="surrogateescape") for name in key_variables(environ))
     if Watch(keys).found_in(data):
         raise UsageError(
