@@ -17,7 +17,8 @@ import jinja2
 
 import sealkit
 from sealkit.files import read_file_safely
-from sealkit.publish.edition import BUNDLE, EDITION, MAX_RESULTS, Edition, digest_of_file
+from sealkit.publish.document import EDITION
+from sealkit.publish.edition import BUNDLE, MAX_RESULTS, Edition, digest_of_file
 from sealkit.publish.markdown import markdown
 from sealkit.publish.page import page
 from sealkit.publish.parts import Row, part_of

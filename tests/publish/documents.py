@@ -13,7 +13,7 @@ import msgspec
 
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import Slot
-from sealkit.publish.edition import EDITION
+from sealkit.publish.document import EDITION
 from sealkit.publish.not_proved import not_proved
 from sealkit.publish.planned import planned
 from tests.infer.told import EXCLUDED, MISSING, PIN, Outcome, analysed, small
