@@ -20,18 +20,12 @@ from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.analyse import analysis_of
-from sealkit.publish.anchors import PUBLICATIONS, anchors_of, editions_in
+from sealkit.publish.anchors import PUBLICATIONS, anchors_of
 from sealkit.publish.bundle import opened_bundle
-from sealkit.publish.edition import BUNDLE, edition_of
+from sealkit.publish.edition import BUNDLE
+from sealkit.publish.editions import check_beside, check_given
 from sealkit.publish.given import what_is_given
-from sealkit.publish.released import (
-    RESULTS,
-    Released,
-    check_rebuilt,
-    check_released,
-    is_released,
-    open_released,
-)
+from sealkit.publish.released import open_released
 from sealkit.publish.review import Review, review
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
@@ -90,10 +84,14 @@ def command(
         if released is not None:
             expected = (*expected, released.anchor)
         study_folder = stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole
-        for plan_path in (whole,) if given == "plan" else find_sealed(study_folder):
+        plans = (whole,) if given == "plan" else find_sealed(study_folder)
+        for plan_path in plans:
             with open_study(plan_path, replay=isolation) as study:
                 found, extra = _review(study, expected, remember=not no_remember, cut=bundle is not None)
-                extra += tuple(_editions(study, found, released))
+                if released is not None:
+                    extra += tuple(check_given(study, found, released))
+                elif bundle is None:
+                    extra += tuple(check_beside(study, found, plans))
                 faults += found.faults
                 documents.append(_document(study, found, extra))
                 if not as_json:
@@ -154,27 +152,6 @@ def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[A
         )
         return () if where is None else (where.anchor(),), tuple(told)
     return (head.anchor(),), tuple(told)
-
-
-def _editions(study: Study, found: Review, released: Released | None) -> Iterator[str]:
-    """Check the edition that the bundle came with, or those that the study has published; what there is to say."""
-    if released is not None:
-        if released.pin != study.sealed.pin:
-            what = "is the edition of another seal than its bundle's"
-            raise UntrustedError(what, where=str(released.folder / RESULTS))
-        check_released(released, found)
-        yield from released.notes
-        if study.sandbox is None:
-            yield f"edition {released.name}: its files agree with each other and with the journal"
-            return
-        check_rebuilt(released, edition_of(study, found))
-        yield f"edition {released.name} was built again from its bundle, the same bytes"
-        return
-    for folder in editions_in(study.sealed.study):
-        if is_released(folder) and (one := open_released(folder)).pin == study.sealed.pin:
-            check_released(one, found)
-            yield from one.notes
-            yield f"edition {one.name}: its files agree with each other and with the journal"
 
 
 def _next_step(study: Study, found: Review) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from sealkit.publish.markdown import markdown
+from sealkit.publish.page import page as html
+from sealkit.wire.canon import encode_value
 from tests.amending import OTHER_JUDGE, change
 from tests.studies import PLAN, Part, call, ok, plan_text, read
 
@@ -55,6 +58,13 @@ def test_both_editions_are_built_again_from_their_own_bundles(
     for folder in (edition, newest(withdrawn)):
         alone = Path(shutil.copytree(folder, tmp_path / "stranger" / folder.name))
         assert "was built again from its bundle" in ok(call("verify", alone, "--replay=unsafe", cwd=tmp_path)).out
+        assert "were ruled on again" in ok(call("verify", alone, cwd=tmp_path)).out
+    said = ok(call("verify", ".", "--replay=unsafe", cwd=withdrawn)).out
+    assert f"edition {newest(withdrawn).name} was built again from the study, the same bytes" in said
+    assert f"edition {edition.name}: its results.json is that of its `published` entry" in said
+    ok(call("amend", PLAN, "--withdraw", "all", "--reason", "none of it stands", cwd=withdrawn))
+    said = ok(call("verify", ".", "--replay=unsafe", cwd=withdrawn)).out
+    assert f"edition {newest(withdrawn).name} was built again from its bundle, the same bytes" in said
 
 
 def test_an_amendment_after_the_look_is_told_and_verified(study: Path, tmp_path: Path, state: Path) -> None:
@@ -70,6 +80,14 @@ def test_an_amendment_after_the_look_is_told_and_verified(study: Path, tmp_path:
     page = (newest(study) / "report.html").read_text()
     assert "Claims: exploratory" in page and "Claims: validated" not in page
     ok(call("verify", newest(study), "--replay=unsafe", cwd=tmp_path))
+    said = ok(call("verify", newest(study), cwd=tmp_path)).out
+    assert "what its amendments ask to be measured again (after_amendments" in said
+    better = document | {"claims": [document["claims"][0] | {"status": "supported"}]}
+    (newest(study) / "results.json").write_bytes(encode_value(better) + b"\n")
+    (newest(study) / "report.md").write_text(markdown(better), encoding="utf-8")
+    (newest(study) / "report.html").write_text(html(better), encoding="utf-8")
+    found = call("verify", newest(study), cwd=tmp_path)
+    assert found.code == 1 and "$.claims[0].status is 'supported', due 'exploratory'" in found.err
 
 
 def test_a_claim_that_an_amendment_moved_and_nobody_marked_closes_its_gate(
@@ -138,6 +156,7 @@ def test_a_claim_and_a_hypothesis_that_are_dropped_after_the_look_stay_listed(
     assert (row["hypothesis"], row["verdict"], row["now"], row["amendment"]) == ("tracker", "supported", None, 1)
     asked = {verdict["hypothesis"] for verdict in document["analysis"]["verdicts"]}
     assert asked == {"oracle", "follower"}
+    assert "were ruled on again" in ok(call("verify", folder, cwd=tmp_path)).out
     for name in ("report.html", "report.md"):
         report = (folder / name).read_text()
         assert "Asked once there could be outcomes, and dropped or changed by an amendment" in report, name

@@ -39,7 +39,9 @@ def rewrite(folder: Path, edit: Callable[[Any], None]) -> None:
 def test_a_stranger_checks_an_edition_from_its_folder_alone(edition: Path, tmp_path: Path, state: Path) -> None:
     folder = elsewhere(edition, tmp_path)
     said = ok(verify(folder)).out
-    assert f"edition {edition.name}: its files agree with each other and with the journal" in said
+    assert f"edition {edition.name}: its pages are those of results.json; its plan, verdicts, claims and gates" in said
+    assert f"edition {edition.name}, not compared: its estimates, whose digest the journal records; that the" in said
+    assert "/stranger/" + edition.name + " --replay" in said
     assert "history anchored by: nothing outside this folder; quoted inside it by edition" in said
     assert "working tree" not in said
 
@@ -91,26 +93,32 @@ def other_pin(document: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "plain", "replayed"),
+    ("edit", "says"),
     [
-        (other_numbers, "is none that the journal records", "is none that the journal records"),
-        (other_head, "edition", "edition"),
-        (other_pin, "is the edition of another seal", "is the edition of another seal"),
-        # What follows from plan and verdicts is no byte of the bundle: only building it again shows it.
-        (better, "", "results.json: is "),
-        (other_gate, "", "results.json: is "),
+        (other_numbers, "is none that the journal records"),
+        (other_head, "edition"),
+        (other_pin, "quotes another seal"),
+        (better, "results.json: $.claims[0].status is 'contradicted', due 'supported' by the sealed plan"),
+        (other_gate, "results.json: $.gates[0].open is False, due True by the sealed plan"),
     ],
 )
 def test_results_and_reports_edited_together(
-    edit: Callable[[Any], None], plain: str, replayed: str, edition: Path, tmp_path: Path, state: Path
+    edit: Callable[[Any], None], says: str, edition: Path, tmp_path: Path, state: Path
 ) -> None:
     folder = elsewhere(edition, tmp_path)
     rewrite(folder, edit)
     found = verify(folder)
-    assert found.code == (1 if plain else 0), found.said
-    assert plain in found.err
+    assert found.code == 1 and says in found.err, found.said
+
+
+@pytest.mark.parametrize("edit", [better, other_gate])
+def test_with_replay_an_edition_that_says_more_is_not_what_is_built_again(
+    edit: Callable[[Any], None], edition: Path, tmp_path: Path, state: Path
+) -> None:
+    folder = elsewhere(edition, tmp_path)
+    rewrite(folder, edit)
     again = verify(folder, "--replay=unsafe")
-    assert again.code == 1 and replayed in again.err, again.said
+    assert again.code == 1 and "results.json: is " in again.err, again.said
 
 
 def test_in_its_study_the_journal_holds_every_byte_of_an_edition(published: Path, edition: Path) -> None:
@@ -162,8 +170,14 @@ def test_an_edition_made_by_another_sealkit_is_checked_but_for_its_layout(
     document["made_by"] = "sealkit 99"
     (folder / "results.json").write_bytes(encode_value(document) + b"\n")
     (folder / "report.md").write_text("laid out in another way\n")
-    said = ok(verify(folder)).out
-    assert f"the reports of edition {folder.name} were made by sealkit 99, and are not compared" in said
+    for replay, seen in (((), "ruled on again"), (("--replay=unsafe",), "results.json was built again")):
+        said = ok(verify(folder, *replay)).out
+        assert "report.md were NOT read, they are laid out by sealkit 99, by its own word" in said.replace(" and", "")
+        assert seen in said and "the same bytes" not in said.split(f"edition {folder.name}", 1)[1].splitlines()[0]
+    document["does_not_prove"] = []
+    (folder / "results.json").write_bytes(encode_value(document) + b"\n")
+    found = verify(folder)
+    assert found.code == 1 and "$.does_not_prove[0] is not there" in found.err and "than sealkit 99" in found.err
 
 
 # --- an edition as an anchor ---------------------------------------------------------------------
