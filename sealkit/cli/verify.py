@@ -68,7 +68,7 @@ def command(
     FOLDER is receipts/, one folder in it, a whole study, one plan of it, an edition's folder, or its bundle alone.
     Without --replay no code of the study is run: your own verifiers read its data. With it the sealed world, judge
     and verifiers run again in a child process that cannot reach your files or network, the recorded rulings are
-    derived again, and an edition is built again from its bundle.
+    derived again, and the latest edition of each plan is built again.
 
     Exit code 1 if anything does not hold.
     """

@@ -202,5 +202,5 @@ def _rebuilt(released: Released, source: str) -> str:
 def _as_published(released: Released, command: str) -> str:
     return (
         f"edition {released.name}: its results.json is that of its `published` entry, and quotes its bundle; "
-        f"{released.pages}. It is not the latest, and was not ruled on again: {command}"
+        f"{released.pages}. It is not that of the analysis in force, and was not ruled on again: {command}"
     )

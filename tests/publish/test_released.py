@@ -41,7 +41,7 @@ def test_a_stranger_checks_an_edition_from_its_folder_alone(edition: Path, tmp_p
     said = ok(verify(folder)).out
     assert f"edition {edition.name}: its pages are those of results.json; its plan, verdicts, claims and gates" in said
     assert f"edition {edition.name}, not compared: its estimates, whose digest the journal records; that the" in said
-    assert "/stranger/" + edition.name + " --replay" in said
+    assert f"verify {edition.name} --replay" in said
     assert "history anchored by: nothing outside this folder; quoted inside it by edition" in said
     assert "working tree" not in said
 
