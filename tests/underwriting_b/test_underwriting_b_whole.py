@@ -54,6 +54,8 @@ def test_every_slot_is_played_every_fault_told_apart_and_every_count_as_expected
     with Loopback(model, faults) as server:
         for words in steps(server.url):
             ok(call(*words, cwd=study))
+        shapes = {("tools" in received.json, "response_format" in received.json) for received in server.requests}
+    assert shapes == {(True, False), (False, True)}
     assert faults.met == set(ONCE) and len(ALWAYS) == 2
     (edition,) = (study / "publications").iterdir()
     results = json.loads((edition / "results.json").read_bytes())
