@@ -3,7 +3,10 @@
 llama-cpp-python's server takes no heed of it: a template without tools, as small models have, is given none, and its
 format for calls of tools does not know the word, nor the request's bound on tokens. So where a call of a tool is
 required, the tools are told in the system message, the reply is held by a grammar to one call of one of them, and comes
-back as a call. Servers for large models do the same. Temperature and bound are the request's; nothing else changes.
+back as a call. Servers for large models do the same. Temperature and bound are the request's.
+
+A bound of more than 1,000 letters on a text is left out of the grammar, also of one for a JSON reply: the server would
+end over so many repetitions. Whether the bound is kept the world looks at anyway.
 
 >>> tools = [{"type": "function", "function": {"name": "go", "description": "Go.", "parameters": {"type": "object"}}}]
 >>> one_call(tools)["anyOf"][0]["properties"]
@@ -24,6 +27,8 @@ Object: TypeAlias = Mapping[str, Any]
 
 TOLD: Final = '\n\nCall one of these tools: reply with {"name": its name, "arguments": its arguments} alone.\n'
 
+LONGEST: Final = 1000  # letters of a text that a grammar bounds
+
 
 def one_call(tools: Sequence[Object]) -> Object:
     """The JSON Schema of one call of one of `tools`."""
@@ -33,7 +38,7 @@ def one_call(tools: Sequence[Object]) -> Object:
                 "type": "object",
                 "properties": {
                     "name": {"const": tool["function"]["name"]},
-                    "arguments": _unbounded(tool["function"]["parameters"]),
+                    "arguments": tool["function"]["parameters"],
                 },
                 "required": ["name", "arguments"],
                 "additionalProperties": False,
@@ -43,13 +48,17 @@ def one_call(tools: Sequence[Object]) -> Object:
     }
 
 
-def _unbounded(schema: Any) -> Any:
-    """The schema without bounds on the length of texts: the server ends over a grammar of so many repetitions."""
+def bearable(schema: Any) -> Any:
+    """The schema without the bounds that are too long for a grammar."""
     if isinstance(schema, list):
-        return [_unbounded(part) for part in schema]
+        return [bearable(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: _unbounded(part) for key, part in schema.items() if key != "maxLength" or not isinstance(part, int)}
+    return {key: bearable(part) for key, part in schema.items() if not (key == "maxLength" and _is_long(part))}
+
+
+def _is_long(bound: Any) -> bool:
+    return isinstance(bound, int) and bound > LONGEST
 
 
 def told(messages: Sequence[Object], tools: Sequence[Object]) -> list[Object]:
@@ -79,12 +88,12 @@ def main() -> None:
     plain = llama.create_chat_completion
 
     def answer(self: Any, messages: Sequence[Object], **asked: Any) -> Any:
-        tools = asked.get("tools")
-        if not tools or asked.get("tool_choice") != "required":
-            return plain(self, messages=messages, **asked)
-        held = {"response_format": {"type": "json_object", "schema": one_call(tools)}}
-        rest = {key: value for key, value in asked.items() if key not in ("tools", "tool_choice", *held)}
-        return as_call(plain(self, messages=told(messages, tools), **rest, **held))
+        tools, form = asked.get("tools"), asked.get("response_format")
+        if tools and asked.get("tool_choice") == "required":
+            held = {"type": "json_object", "schema": bearable(one_call(tools))}
+            rest = {key: value for key, value in asked.items() if key not in ("tools", "tool_choice")}
+            return as_call(plain(self, messages=told(messages, tools), **{**rest, "response_format": held}))
+        return plain(self, messages=messages, **{**asked, "response_format": bearable(form)})
 
     llama.create_chat_completion = answer
     importlib.import_module("llama_cpp.server.__main__").main()
