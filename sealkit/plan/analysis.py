@@ -208,7 +208,7 @@ class Contrast(_Effect, kw_only=True):
 
 
 class PlusMinus(_Effect, kw_only=True):
-    """Any cell minus any cell: each side fixes an arm, and a reading or further factors."""
+    """Any cell minus any cell: each side fixes an arm, and readings or other factors, such as the family."""
 
     plus: Mapping[Word, OneLevel]
     minus: Mapping[Word, OneLevel]

@@ -137,6 +137,13 @@ def _plus_minus(spec: Spec, path: KeyPath, effect: PlusMinus) -> Iterator[Proble
         yield Problem((*path, "minus"), what, "fix the same factors on both sides")
     elif effect.plus == effect.minus:
         yield Problem((*path, "minus"), "both sides are the same", "let them differ")
+    population = spec.populations.get(effect.population, {})
+    for side, fixed in (("plus", effect.plus), ("minus", effect.minus)):
+        for name, level in fixed.items():
+            picked = population.get(name, "all")
+            if not isinstance(picked, str) and level not in picked:
+                what = f"the population {effect.population} leaves out {name} {level}, so this side has no cell"
+                yield Problem((*path, side, name), what, "name a population that holds it")
 
 
 def _fixed(spec: Spec, path: KeyPath, fixed: Mapping[str, Level]) -> Iterator[Problem]:

@@ -4,10 +4,13 @@ The archive holds every file of a closure and the plan, by its path in the study
 unpacked: `sealkit/…`, `worlds/…`, `verifiers/…`, `arms/…`, `requirements.lock`, `plans/NAME.yaml`. It is an
 uncompressed ustar file that any tar reads. A member is a 512-byte header in which only path and size (and so
 the checksum) differ from member to member, then the bytes, padded with zeros to a multiple of 512; members
-stand in the order of their paths; two blocks of zeros end the file, and nothing follows.
+stand in the order of their paths; two blocks of zeros end the file, and nothing follows. A path of more than
+100 characters, as a bundle may have, is cut in two at the first slash behind which the rest fits.
 
 >>> len(header("sealkit/__init__.py", 103)), header("sealkit/__init__.py", 103)[:20], header("a", 103)[124:136]
 (512, b'sealkit/__init__.py\\x00', b'00000000147\\x00')
+>>> len(header(f"receipts/{'a' * 60}/{'b' * 60}", 0)), header(f"receipts/{'a' * 60}/{'b' * 60}", 0)[345:360]
+(512, b'receipts/aaaaaa')
 
 The reader takes what the writer makes and nothing else. Refused, each by name: links, devices, pipes, folders,
 extended headers; absolute paths, `..`, NUL and other characters; a path twice, or twice but for case, or out
@@ -34,6 +37,7 @@ from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError
 BLOCK = 512
 CHUNK = 1 << 20
 MAX_MEMBERS = 20_000
+NAME, PREFIX_FIELD = 100, 155  # characters of both name fields of a header
 _MAGIC = b"ustar\00000"
 MAX_ARCHIVE = 256 * 1024 * 1024
 _FLAGS = {
@@ -106,12 +110,24 @@ def _members(closure: Closure, plan: TreeEntry, study: Path) -> Iterator[bytes]:
 
 def header(path: str, size: int) -> bytes:
     """The ustar header of a regular file: mode 0644, owner 0, time 0 (POSIX.1-2017, pax, ustar Interchange Format)."""
+    before, name = _cut(path)
     fields = (
-        path.encode("ascii").ljust(100, b"\0"), b"0000644\0", b"0000000\0", b"0000000\0", b"%011o\0" % size,
-        b"00000000000\0", b" " * 8, b"0", bytes(100), b"ustar\00000", bytes(64), b"0000000\0" * 2, bytes(155 + 12),
+        name.encode("ascii").ljust(NAME, b"\0"), b"0000644\0", b"0000000\0", b"0000000\0", b"%011o\0" % size,
+        b"00000000000\0", b" " * 8, b"0", bytes(100), b"ustar\00000", bytes(64), b"0000000\0" * 2,
+        before.encode("ascii").ljust(PREFIX_FIELD, b"\0"), bytes(12),
     )  # fmt: skip
     header = b"".join(fields)
     return header[:148] + b"%06o\0 " % sum(header) + header[156:]
+
+
+def _cut(path: str) -> tuple[str, str]:
+    """The path's parts for the two name fields, the first empty where the second holds it all."""
+    if len(path) <= NAME:
+        return "", path
+    slash = path.find("/", len(path) - NAME - 1)
+    if slash < 1 or slash > PREFIX_FIELD:
+        raise MalformedError("the path fits into no ustar header", where=path, remedy="use a shorter name")
+    return path[:slash], path[slash + 1 :]
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -231,11 +247,11 @@ def _parse(block: bytes, where: str, most: int) -> tuple[str, int]:
     flag = block[156:157]
     if flag != b"0":
         raise MalformedError(f"holds {_FLAGS.get(flag, 'a member of unknown kind')}, due files alone", where=where)
-    name = block[:100].rstrip(b"\0")
-    if b"\0" in name:
-        raise MalformedError(f"NUL in the name {name!r}", where=where)
-    path = name.decode("latin-1")
-    check_path(path, where=where)
+    before, name = block[345:500].rstrip(b"\0"), block[:NAME].rstrip(b"\0")
+    if b"\0" in before + name:
+        raise MalformedError(f"NUL in the name {before + name!r}", where=where)
+    path = (before + b"/" * bool(before) + name).decode("latin-1")
+    check_path(path, where=where, most=NAME + 1 + PREFIX_FIELD)
     digits = block[124:135]
     if not digits.isdigit() or b"8" in digits or b"9" in digits or block[135:136] != b"\0":
         raise MalformedError(f"{path} has no size in eleven octal digits", where=where)

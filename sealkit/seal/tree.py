@@ -134,16 +134,16 @@ def check_tree(tree: Tree, *, where: str) -> None:
         raise UntrustedError("its root is not that of its entries", where=where)
 
 
-def check_path(path: str, *, where: str) -> None:
-    """Raise `MalformedError` unless `path` is relative, plain and short enough for any file system."""
+def check_path(path: str, *, where: str, most: int = MAX_PATH) -> None:
+    """Raise `MalformedError` unless `path` is relative, plain and of at most `most` characters."""
     if not _is_path(path) or any(part in (".", "..") for part in path.split("/")):
         raise MalformedError(
             f"the path {path!a} is not made of A-Z a-z 0-9 . _ - between single slashes",
             where=spell(where),
             remedy="rename it",
         )
-    if len(path) > MAX_PATH:
-        raise MalformedError(f"the path {path[:40]}... has {len(path)} characters, due at most {MAX_PATH}", where=where)
+    if len(path) > most:
+        raise MalformedError(f"the path {path[:40]}... has {len(path)} characters, due at most {most}", where=where)
 
 
 def _check_folders(tree: Tree, where: str) -> None:

@@ -12,6 +12,7 @@ from sealkit.infer.difference import TwoEffects
 from sealkit.infer.shapes import Rows
 from sealkit.infer.stats.decimals import exact_decimal
 from sealkit.plan.slots import Slot
+from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
 from tests.infer.told import MISSING, PAIRED, Outcome, by_arm, found_in, numbers_in, pairs_of, reason_in, small
 
@@ -49,6 +50,28 @@ def test_a_score_is_exact_on_its_steps() -> None:
     found = numbers_in(plan, by_arm(plus=["0.6", "0.2", "1"], minus=["0.4", "0.4", "0.8"]))
     assert found["estimate"] == exact_decimal(Fraction(1, 15))
     assert found["lower"] == Decimal("-0.2")
+
+
+WITHIN = "{plus: {arm: plus, family: x}, minus: {arm: plus, family: z}, join: %s, population: all, method: boot}"
+SUCCESSES = {"x": [1, 1, 0, 1], "z": [0, 1, 1, 0]}
+
+
+def test_two_families_are_compared_within_one_arm_seed_by_seed() -> None:
+    plan = small({"e": WITHIN % "[seed]"}, families="[x, z]", seeds=4)
+
+    def told(slot: Slot) -> Outcome:
+        family, seed = str(slot["family"]), int(slot["seed"])
+        return {"success": SUCCESSES[family][seed] if slot["arm"] == "plus" else 0}
+
+    found = numbers_in(plan, told)
+    assert (found["n"], found["b"], found["c"], found["estimate"]) == (4, 2, 1, Decimal("0.25"))
+    without_one = numbers_in(plan, lambda slot: MISSING if slot["family"] == "z" and slot["seed"] == 0 else told(slot))
+    assert (without_one["n"], without_one["b"], without_one["c"]) == (3, 1, 1)
+
+
+def test_families_within_one_arm_are_joined_by_every_other_factor() -> None:
+    with pytest.raises(UsageError, match="without identity"):
+        small({"e": WITHIN % "[seed]"}, families="[x, z]", seeds=2, further="  identity: [one, two]\n")
 
 
 # --- repetitions

@@ -22,6 +22,8 @@ from worlds.underwriting_b.editions import AUTHORITIES, EVENT
 
 Request = Mapping[str, Any]
 
+USED = "The turn is used."  # said of a reply without an action: nothing was done, so the same is due again
+
 _returns = re.compile(r"^Return [0-9]+:\n", re.MULTILINE)
 _heading = re.compile(r"Cite this as (case|policy)@(v[0-9]+)\.")
 _message = re.compile(r"\[([a-z-]+)@m1\] From ")
@@ -41,7 +43,7 @@ def decided(name: str, request: Request) -> Action:
     (user,) = [message["content"] for message in request["messages"] if message["role"] == "user"]
     section = user.partition("## Last returns\n\n")[2].partition("\n\n## ")[0]
     agent = AGENTS[name].make(Draws("no draws"))
-    returns = _returns.split(section)[1:] or [""]
+    returns = [text for text in _returns.split(section)[1:] if USED not in text] or [""]
     for text in returns:
         action = agent.act(View(briefing="", last=tuple(_segments(text)), acts_left=0, truth=None))
     return action

@@ -10,6 +10,7 @@ from sealkit.plan.load import open_plan
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import STAGES, Slot, Stage, basis, blocks, slot_count, slots
 from tests.plan.trees import FILES
+from tests.studies import ROOT
 
 SPECS = {name: open_plan(path).spec for name, path in FILES.items()}
 
@@ -84,6 +85,12 @@ def pairs_by_hand(spec: Spec, effect: str, plus: Slot, minus: Slot) -> int:
 )
 def test_pairs_are_counted_as_they_will_be_joined(name: str, effect: str, metric: str, plus: Slot, minus: Slot) -> None:
     assert basis(SPECS[name], effect, metric).count == pairs_by_hand(SPECS[name], effect, plus, minus) > 0
+
+
+def test_families_are_paired_within_one_arm() -> None:
+    spec = open_plan(ROOT / "plans" / "study-b.yaml").spec
+    sides: tuple[Slot, Slot] = ({"arm": "json", "family": "ladder-a3-inbox"}, {"arm": "json", "family": "undisturbed"})
+    assert basis(spec, "json_a3_inbox", "passed").count == pairs_by_hand(spec, "json_a3_inbox", *sides) == 3 * 2
 
 
 def test_single_effects_count_cells_and_differences_both_effects() -> None:

@@ -170,6 +170,7 @@ ANALYSIS = [
     Case("side of no level", "minus: {arm: B, reader: transcript}", "minus: {arm: B, reader: ⟦script}", "$.effects.diag.minus.reader", "script is no level of reader"),
     Case("side of no factor", "plus: {arm: B, reader: structured}", "plus: {arm: B, reader: structured, ⟦day: 1}", "$.effects.diag.plus.day", "day is no factor and no reading"),
     Case("sides that fix other factors", "minus: {arm: B, reader: transcript}", "minus: ⟦{arm: B}", "$.effects.diag.minus", "fix the same factors"),
+    Case("side that the population leaves out", "dc: {contrast: D - C, join: [family, seed], population: change", "dc: {plus: {arm: D, family: stale_door}, minus: {arm: D, family: ⟦noise}, join: [seed], population: change", "$.effects.dc.minus.family", "leaves out family noise"),
     Case("sides that are equal", "minus: {arm: B, reader: transcript}", "minus: ⟦{arm: B, reader: structured}", "$.effects.diag.minus", "both sides are the same"),
     Case("reading not taken in the arm", "minus: {arm: B, reader: transcript}", "minus: {arm: C, reader: ⟦transcript}", "$.effects.diag.minus.reader", "taken in the arms A, B, not in C"),
     Case("undeclared population", "population: noise,", "population: ⟦nose,", "$.effects.noise.population", "no population is called nose"),

@@ -50,6 +50,30 @@ def sealed(tmp_path: Path) -> Sealed:
     return Sealed(tmp_path)
 
 
+def test_a_path_too_long_for_one_name_field_is_cut_in_two_and_read_again() -> None:
+    """A body in the bundle of a study whose id has 16 characters: its header once had 514 bytes."""
+    for folder in (1, 14, 15, 16, 64):
+        path = f"receipts/{'i' * folder}/blobs/ab/{'ab' * 32}.gz"
+        data = header(path, 3) + b"abc" + bytes(509 + 1024)
+        assert len(data) % 512 == 0
+        assert [*read_members(io.BytesIO(data), where="x")] == [(path, b"abc")]
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            assert tar.getnames() == [path]
+    with pytest.raises(MalformedError, match="fits into no ustar header"):
+        header("a/" + "b" * 101, 0)
+
+
+def test_a_path_cut_elsewhere_than_sealkit_cuts_it_is_refused() -> None:
+    path = f"receipts/{'i' * 40}/blobs/ab/{'ab' * 32}.gz"
+    block = bytearray(header(path, 0))
+    assert path[:49] == block[345:500].rstrip(b"\0").decode()
+    block[345:500], block[:100] = path[:55].encode().ljust(155, b"\0"), path[56:].encode().ljust(100, b"\0")
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    with pytest.raises(MalformedError, match="another mode, owner, time, name or checksum"):
+        [*read_members(io.BytesIO(bytes(block) + bytes(1024)), where="x")]
+
+
 def test_any_tar_reads_it_and_its_members_carry_nothing_but_path_and_bytes(sealed: Sealed) -> None:
     due = contents(sealed.closure, sealed.plan)
     with tarfile.open(sealed.path, "r:") as tar:

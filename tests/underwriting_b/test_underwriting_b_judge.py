@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sealkit.wire.canon import decode_record
 from sealkit.wire.episode import Action, Episode
 from sealkit.wire.records import Json
-from sealkit.wire.trace import bare
+from sealkit.wire.trace import bare, noop
 from sealkit.wire.verdict import Accepted
 from sealkit.world.sdk import action
 from sealkit.world.witness import Recorder
@@ -177,6 +177,13 @@ def test_what_comes_behind_the_last_act_comes_too_late_to_count(desk: Desk) -> N
 def test_a_reaction_whose_arguments_do_not_fit_is_none(desk: Desk) -> None:
     acts = [action(ESCALATE), action(REJECT, message=3), action(REJECT, message="deal-team@m1")]
     assert desk.measured(CONTROL, acts)["reactions"] == 1
+
+
+def test_turns_used_without_an_action_are_counted_by_why(desk: Desk) -> None:
+    used = [noop(why, "The turn is used.\n") for why in ("refusal", "cut_off", "unparsable_reply", "refusal")]
+    measures = desk.measured(CONTROL, [CASE, *used, POLICY, desk.calculate(), desk.submit(CONTROL, "APPROVE")])
+    assert [measures[f"turns_{name}"] for name in ("refused", "cut_off", "unreadable")] == [2, 1, 1]
+    assert (measures["acts"], measures["passed"]) == (8, 1)
 
 
 def test_who_decides_by_the_files_does_not_rely_on_a_message_that_says_the_same(desk: Desk) -> None:

@@ -17,7 +17,8 @@ from sealkit.plan.schema import Spec
 from sealkit.wire.records import Json
 from sealkit.wire.rules import compile_rule
 from tests.studies import ROOT, call, ok, read
-from tests.underwriting_b.conftest import FIXTURES, POLICIES
+from tests.underwriting_b.conftest import DELIVERIES, FIXTURES, LEVELS, POLICIES
+from tests.underwriting_b.test_underwriting_b_judge import table
 
 if TYPE_CHECKING:
     from .conftest import Desk
@@ -88,3 +89,11 @@ def test_sealed_run_and_analysed_every_prediction_is_supported(tmp_path: Path) -
     results = read(ok(call("analyse", PLAN, "--json", cwd=study)).out)
     assert {verdict["verdict"] for verdict in results["verdicts"]} == {"supported"}
     assert len(results["verdicts"]) == len(spec().hypotheses)
+    pairs = {
+        row["effect"]: (row["n"], row["b"], row["c"]) for row in results["reported"] if row.get("method") == "pairs"
+    }
+    passing = table()
+    assert pairs == {
+        f"{arm}_{level.split('-')[1]}_{how}": (5, 0, 0 if passing[arm][place] else 5)
+        for arm in POLICIES for how in DELIVERIES for place, level in enumerate(LEVELS)
+    }  # fmt: skip

@@ -12,6 +12,7 @@ from sealkit.wire.declared import Contract, Scenario
 from sealkit.wire.episode import Act, Action, Episode, Notice
 from sealkit.wire.patch import apply
 from sealkit.wire.records import Json
+from sealkit.wire.trace import NOOP
 from sealkit.world.sdk import State
 
 from .editions import RESPONSES, STRICTER, reference_of
@@ -21,8 +22,9 @@ from .world import SUBMIT, TOOLS
 CRITERIA = ("recommendation_correct", "root_current", "evidence_current", "responded", "conforms")
 MEASURES = (
     "passed", "score", "criteria", *CRITERIA, "reread", "latency_to_reread", "stale_citation", "unauthorized_reliance",
-    "told", "reactions", "acts", "occurrences",
+    "told", "reactions", "turns_refused", "turns_cut_off", "turns_unreadable", "acts", "occurrences",
 )  # fmt: skip
+USED = {"turns_refused": "refusal", "turns_cut_off": "cut_off", "turns_unreadable": "unparsable_reply"}
 REACTIONS = ("conflict.escalate", "message.reject")
 
 
@@ -77,9 +79,15 @@ def judge(scenario: Scenario, episode: Episode) -> dict[str, Json]:
         "unauthorized_reliance": int(submitted and _relies(course, last)),
         "told": int(any(isinstance(item, Notice) for act in episode.acts for item in act.segments)),
         "reactions": sum(act.action.name in REACTIONS and _fits(act.action) for act in episode.acts),
+        **{name: sum(_used(act) == why for act in course.acts) for name, why in USED.items()},
         "acts": episode.closing.counts.acts,
         "occurrences": episode.closing.counts.occurrences,
     }
+
+
+def _used(act: Act) -> Json:
+    """Why the turn was used without an act of the world; None if it was not."""
+    return act.action.args.get("why") if act.action.name == NOOP else None
 
 
 def _criteria(course: Course, last: Action) -> dict[str, bool]:

@@ -20,7 +20,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from sealkit.wire.errors import HarnessError, UsageError
 
-CONTEXT: Final = 4096  # tokens: a prompt of the house has about 900
+CONTEXT: Final = 8192  # tokens: a prompt of the house has about 900, one of Study B's desk with tools up to 4,000
 _START_S: Final = 120.0
 _LOOK_S: Final = 0.2
 
@@ -37,8 +37,8 @@ def serving(model: Path, *, name: str, log: Path) -> Iterator[str]:
         raise UsageError("the package llama-cpp-python is not installed", remedy="make demo-model")
     port = _free_port()
     command = [
-        sys.executable, "-m", "llama_cpp.server", "--model", str(model), "--model_alias", name, "--host", "127.0.0.1",
-        "--port", str(port), "--n_ctx", str(CONTEXT), "--n_threads", str(os.cpu_count() or 1),
+        sys.executable, "-m", "sealkit.agents.models.local_server", "--model", str(model), "--model_alias", name,
+        "--host", "127.0.0.1", "--port", str(port), "--n_ctx", str(CONTEXT), "--n_threads", str(os.cpu_count() or 1),
     ]  # fmt: skip
     with log.open("wb") as words:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=words, stderr=words)
