@@ -29,6 +29,12 @@ from sealkit.world.sdk import Judge
 Ends: TypeAlias = Mapping[Stage, Sequence[AtEnd]]
 
 
+LOSSES = (
+    "Beyond {} of an arm's slots lost, claims are withheld. Lost is a slot without an outcome, one whose measure is\n"
+    "null where a rule reads it, and one that has its episode after a failed try of the study's own code."
+)
+
+
 @click.command("check")
 @plan_argument
 @json_option
@@ -107,6 +113,7 @@ def _print(spec: Spec, report: PlanReport, warnings: Sequence[str], power: str) 
         heading(f"{table.hypothesis}{metric}: {spec.hypotheses[table.hypothesis].says}")
         print_table(("verdict", "orderings", "for example"), _rows(table), right=(1,))
     if report.truth:
+        click.echo(f"\n{LOSSES.format(spec.sample.exclusion_cap_per_arm)}")
         click.echo(f"\nThese tables order the figures alone; what so many pairs or cells can give, {power} says.")
     if warnings:
         heading("beware")

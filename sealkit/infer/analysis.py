@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 from sealkit.infer.cells import Cells
 from sealkit.infer.effects import Effects, Pair, effects_under, misses
-from sealkit.infer.flow import Flow, exclusions_record, flow_record, overhead_record
+from sealkit.infer.flow import Flow, exclusions_record, flow_record, overhead_record, tries_again
+from sealkit.infer.lost import Lost, arms_under, lost_in_rules, lost_under
 from sealkit.infer.reported import reported
 from sealkit.infer.robustness import Robustness, VerdictRobustness, of_verdict, robustness
 from sealkit.infer.rows import Row, bounds_row, effect_row, robustness_row
@@ -76,7 +77,7 @@ def analyse(plan: Plan, pins: Sequence[str], flow: Flow, cells: Cells) -> Analys
         "exclusions": exclusions_record(spec, flow, cells),
         "effects": rows,
         "reported": list(reported(cells, effects)),
-        "verdicts": _verdicts(spec, ruled, effects, bounds, others),
+        "verdicts": _verdicts(cells, ruled, effects, bounds, others),
         "by_pin": _by_pin(cells, pins),
         "overhead": overhead_record(cells),
     }
@@ -102,16 +103,18 @@ def _effect(spec: Spec, pair: Pair, effects: Effects, bounds: _Bounds, other: Ro
 
 
 def _verdicts(
-    spec: Spec,
+    cells: Cells,
     ruled: Sequence[Verdict],
     effects: Effects,
     bounds: _Bounds,
     others: Mapping[Pair, Robustness | None],
 ) -> list[Json]:
+    spec, lost, again = cells.spec, lost_in_rules(cells), tries_again(cells)
     worst, best = ruled_on(spec, bounds.worst), ruled_on(spec, bounds.best)
     asked = [question for name in spec.hypotheses for question in questions(spec, name)]
     return [
         _verdict(spec, verdict, if_worst.verdict, if_best.verdict, of_verdict(question, verdict, effects, others))
+        | chosen_row(spec, verdict, lost, again)
         for question, verdict, if_worst, if_best in zip(asked, ruled, worst, best, strict=True)
     ]
 
@@ -123,6 +126,14 @@ def _verdict(spec: Spec, verdict: Verdict, if_worst: str, if_best: str, robust: 
         "descriptive": hypothesis.descriptive, "verdict": verdict.verdict, "rule": verdict.rule, "why": verdict.why,
         "if_worst": if_worst, "if_best": if_best, "robustness": None if robust is None else _robust(robust),
     }  # fmt: skip
+
+
+def chosen_row(spec: Spec, verdict: Verdict, lost: Sequence[Lost], again: Mapping[str, int]) -> Row:
+    """What it rests on that may have been chosen after treatment: tries drawn again by arm, and lost values."""
+    arms = arms_under(spec, verdict.hypothesis, verdict.metric)
+    drawn: Row = {arm: again.get(arm, 0) for arm in arms} if any(arm in again for arm in arms) else {}
+    null: list[Json] = [str(one) for one in lost_under(spec, verdict.hypothesis, verdict.metric, lost)]
+    return {"drawn_again": drawn, "null": null}
 
 
 def _robust(robust: VerdictRobustness) -> Row:

@@ -4,6 +4,7 @@
     cells.admit(slot, measures, ended="final", acts=12, pin=0)      # an admitted episode and what the judge gave it
     cells.set_aside(slot, pin=0)                                    # an episode that was excluded, or no verdict on it
     cells.fail(slot, "provider_error", pin=0)                       # no episode; how the last attempt ended
+    cells.draw_again(slot, 2)                                       # failed tries before, that may have been chosen
 
 A slot that is told of in no way is missing. The order of the calls changes nothing; a second call for one slot is
 refused, and a call that is refused leaves the slot as it was. What an ending means is the plan's: after one that means
@@ -13,6 +14,7 @@ in one that means `failure` counts as failed.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -68,6 +70,7 @@ class Cells:
                     self._columns[name, level] = Column(self.grid.count)
                 else:
                     self._ragged[name, level] = Ragged()
+        self._drawn_again = array("I", bytes(4 * self.grid.count))
         # Where a reading failed, the slot has no outcome at its level alone; a byte a slot, once one has.
         self._lost: dict[ColumnKey, bytearray] = {}
         self._overhead = {name: Column(self.grid.count) for name in ("acts", *USAGE_MEASURES)}
@@ -116,6 +119,10 @@ class Cells:
         if failed:
             self.states[number] = FAILED
 
+    def draw_again(self, slot: Mapping[str, Level], tries: int) -> None:
+        """So many failed tries at the slot that the study's own code could have brought about; see `drawn_again`."""
+        self._drawn_again[self.grid.number(slot)] = tries
+
     def _values(
         self, slot: Mapping[str, Level], measures: Mapping[str, Json]
     ) -> Iterator[tuple[str, str | None, str | None, int | None]]:
@@ -148,7 +155,7 @@ class Cells:
     # --- reading
 
     def column(self, metric: str, reading: str | None) -> Column:
-        """The kept number of every slot, `NULL` where the measure does not apply."""
+        """The kept number of every slot, `NULL` where there is none."""
         return self._columns[metric, reading]
 
     def ragged(self, metric: str, reading: str | None) -> Ragged:
@@ -176,6 +183,14 @@ class Cells:
             return self.state()
         failed = np.frombuffer(lost, dtype=np.uint8) != 0
         return np.where(failed & (self.state() == KNOWN), np.uint8(MISSING), self.state())
+
+    def drawn_again(self) -> Numbers:
+        """For every slot that has an outcome, how many failed tries came before it that may have been drawn by choice.
+
+        Who can let a try fail after seeing what it came to can draw until it pleases: best of so many.
+        """
+        tries = np.frombuffer(self._drawn_again, dtype=np.uint32).astype(np.int64)
+        return np.where(self.state() == KNOWN, tries, 0)
 
     def overhead(self) -> Iterator[tuple[str, Numbers]]:
         """What every admitted episode took: acts, and usage where it was measured; `NULL` where not."""

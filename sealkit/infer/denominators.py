@@ -39,6 +39,9 @@ def _arms(spec: Spec, flow: Mapping[str, Row]) -> Iterator[str]:
         outcomes, none = _count(arm, "outcomes"), _count(arm, "no_outcome")
         if outcomes != admitted - none:
             yield f"arm {name}: {outcomes} outcomes of {admitted} admitted, {none} without"
+        for key in ("no_value", "drawn_again"):
+            if _count(arm, key) > outcomes:
+                yield f"arm {name}: {_count(arm, key)} {key.replace('_', ' ')} of {outcomes} outcomes"
 
 
 def _effects(spec: Spec, rows: list[Row]) -> Iterator[str]:

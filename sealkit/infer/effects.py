@@ -43,7 +43,9 @@ def effects_under(
 
 def misses(found: Found) -> bool:
     """Whether outcomes that it rests on are not there, so that other stand-ins would change it."""
-    return found.data is None or any(basis.absent or basis.filled for basis in found.basis)
+    return found.data is None or any(
+        basis.absent or basis.filled or basis.null or basis.unpaired for basis in found.basis
+    )
 
 
 def corrected_over(spec: Spec, found: Mapping[Pair, Found]) -> dict[Pair, Found]:

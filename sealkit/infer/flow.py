@@ -2,6 +2,8 @@
 
     slots = admitted + excluded + errored + missing        every slot is ruled on, whatever files there are
     outcomes = admitted - no_outcome                       an ending that the plan counts as missing has none
+    no_value                                               of the outcomes, those that are null where a rule reads them
+    drawn_again                                            of the outcomes, those behind a failed try (`infer.cells`)
 
 The difference of two arms' shares comes with Newcombe's interval: square-and-add of two Wilson intervals (Stat Med
 1998, 17:873, method 10, for independent proportions).
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 from sealkit.infer.admit import ArmTally
 from sealkit.infer.cells import FAILED, KNOWN, MISSING, SET_ASIDE, Cells
 from sealkit.infer.columns import NULL
+from sealkit.infer.lost import lost_in_rules, without_value
 from sealkit.infer.measures import plain_metrics
 from sealkit.infer.stats.decimals import as_text, exact_decimal, to_decimal
 from sealkit.infer.stats.results import NotEstimable
@@ -71,10 +74,15 @@ def flow_record(flow: Flow, cells: Cells) -> dict[str, Json]:
     """Every arm's counts."""
     outcomes = _per_arm(cells, cells.state(), KNOWN)
     failures = _per_arm(cells, cells.state(), FAILED)
-    return {arm: _arm(flow[arm], outcomes[arm], failures[arm]) for arm in sorted(flow)}
+    no_value = _per_arm(cells, without_value(cells), True)
+    again = _per_arm(cells, cells.drawn_again() > 0, True)
+    return {
+        arm: _arm(flow[arm], outcomes[arm], failures[arm]) | {"no_value": no_value[arm], "drawn_again": again[arm]}
+        for arm in sorted(flow)
+    }
 
 
-def _arm(arm: ArmFlow, outcomes: int, failures: int) -> Json:
+def _arm(arm: ArmFlow, outcomes: int, failures: int) -> dict[str, Json]:
     tally = arm.tally
     excluded: dict[str, Json] = {origin: tally.excluded[origin] for origin in sorted(tally.excluded)}
     ended: dict[str, Json] = {word: arm.ended[word] for word in sorted(arm.ended)}
@@ -86,26 +94,34 @@ def _arm(arm: ArmFlow, outcomes: int, failures: int) -> Json:
     }  # fmt: skip
 
 
-def _per_arm(cells: Cells, state: NDArray[np.uint8], *due: int) -> dict[str, int]:
+def _per_arm(cells: Cells, state: NDArray[np.uint8] | NDArray[np.bool_], *due: int) -> dict[str, int]:
     """How many slots of each arm are in one of these states."""
     places = cells.grid.places(np.isin(state, due).nonzero()[0], "arm")
     return {str(arm): int((places == place).sum()) for place, arm in enumerate(cells.grid.factors["arm"])}
+
+
+def tries_again(cells: Cells) -> dict[str, int]:
+    """How many failed tries of each arm were drawn again and left an outcome; arms without any are left out."""
+    tries = cells.drawn_again()
+    arm = cells.grid.places(np.arange(len(tries)), "arm")
+    found = {str(name): int(tries[arm == place].sum()) for place, name in enumerate(cells.grid.factors["arm"])}
+    return {name: count for name, count in found.items() if count}
 
 
 # --- exclusions
 
 
 def arms_over(cap: Decimal, cells: Cells) -> tuple[str, ...]:
-    """The arms of which a larger share of slots than `cap` is without an outcome.
+    """The arms of which a larger share of slots than `cap` is without an outcome, or was drawn again.
 
     A slot without an outcome counts whatever the reason: who gives up slots has left them out too. One that the plan
-    counts as a failure has its outcome.
+    counts as a failure has its outcome. One that was drawn again has an outcome that may have been chosen.
     """
     return _over(cap, cells, cells.state())
 
 
 def _over(cap: Decimal, cells: Cells, state: NDArray[np.uint8]) -> tuple[str, ...]:
-    without = _per_arm(cells, state, MISSING, SET_ASIDE)
+    without = _per_arm(cells, np.isin(state, (MISSING, SET_ASIDE)) | (cells.drawn_again() > 0), True)
     slots = len(state) // len(without)
     return tuple(arm for arm in sorted(without) if without[arm] > Fraction(cap) * slots)
 
@@ -122,17 +138,29 @@ def readings_over(cap: Decimal, cells: Cells) -> dict[str, tuple[str, ...]]:
 
 
 def exclusions_record(spec: Spec, flow: Flow, cells: Cells) -> Json:
-    """The cap, the arms over it, and how unlike compared arms lost episodes (`excluded`) and outcomes (`without`)."""
-    outcomes = _per_arm(cells, cells.state(), KNOWN)
-    over: list[Json] = [*arms_over(spec.sample.exclusion_cap_per_arm, cells)]
-    without = {arm: (flow[arm].tally.slots - outcomes[arm], flow[arm].tally.slots) for arm in flow}
+    """The cap, the arms over it, and how unlike compared arms lost episodes (`excluded`) and outcomes (`without`).
+
+    `drawn_again` counts the failed tries that were drawn again, by arm; `null` lists the sides of effects that rules
+    read in which slots with an outcome have no value, and `null_over_cap` those of them that lost more than the cap.
+    """
+    cap, outcomes = spec.sample.exclusion_cap_per_arm, _per_arm(cells, cells.state(), KNOWN)
+    over: list[Json] = [*arms_over(cap, cells)]
+    again: dict[str, Json] = {**tries_again(cells)}
+    lost = lost_in_rules(cells)
+    null: list[Json] = [one.record for one in lost]
+    null_over: list[Json] = [str(one) for one in lost if one.over(cap)]
+    nulls = _per_arm(cells, without_value(cells), True)
+    without = {arm: (flow[arm].tally.slots - outcomes[arm] + nulls[arm], flow[arm].tally.slots) for arm in flow}
     excluded = {arm: (flow[arm].not_admitted, flow[arm].tally.slots) for arm in flow}
     rows: list[Json] = [
         _imbalance(plus, minus, what, shares)
         for plus, minus in compared_arms(spec)
         for what, shares in (("excluded", excluded), ("without", without))
     ]
-    return {"cap": str(spec.sample.exclusion_cap_per_arm), "over_cap": over, "imbalance": rows}
+    return {
+        "cap": str(cap), "over_cap": over, "drawn_again": again, "null": null, "null_over_cap": null_over,
+        "imbalance": rows,
+    }  # fmt: skip
 
 
 def compared_arms(spec: Spec) -> Iterator[tuple[str, str]]:

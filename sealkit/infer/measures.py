@@ -1,6 +1,6 @@
 """What a judge may give for a metric, and the whole number that is kept of it.
 
-A measure is an integer, a decimal string for a score, or null where it does not apply to that episode. For a metric
+A measure is an integer, a decimal string for a score, or null where there is none: a missing outcome. For a metric
 with a `unit` it is a mapping from each unit that the episode showed to such a value, and for a metric that is `read_by`
 a reading, a mapping from each level of the reading to all that:
 
@@ -9,7 +9,7 @@ a reading, a mapping from each level of the reading to all that:
     named_and_timed  {"structured": {"door_locks": 1, "tags_swapped": 0}, "transcript": {"door_locks": 0, …}}
 
 Whatever a metric of its kind cannot be is `MalformedError`: a broken judge is no result. So is a level of the reading
-that the plan takes in the episode's arm and that is not there: what does not apply, the judge says, by null. A reading
+that the plan takes in the episode's arm and that is not there. A reading
 that failed, or was never taken, has the word `missing` at its level: no outcome, to which the plan's rule for missing
 ones applies. A kept number k stands for k × `scale_of_values(metric)`, exactly; there is no float, so no NaN.
 """

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias, cast
 
-from sealkit.infer.analysis import RESULTS, Analysis, pairs_read
+from sealkit.infer.analysis import RESULTS, Analysis, chosen_row, pairs_read
 from sealkit.infer.estimate import Estimate, Estimated, Number
 from sealkit.infer.flow import Flow
+from sealkit.infer.lost import lost_quoted
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.infer.verdicts import Verdict, verdicts
 from sealkit.plan.analysis import Difference, Tally
@@ -115,11 +116,17 @@ def _verdicts(spec: Spec, record: Row) -> Iterator[Fault]:
         due: dict[str, Json] = {
             "hypothesis": one.hypothesis, "metric": one.metric, "says": hypothesis.says,
             "descriptive": hypothesis.descriptive, "verdict": one.verdict, "rule": one.rule, "why": one.why,
-            "if_worst": if_worst.verdict, "if_best": if_best.verdict,
+            "if_worst": if_worst.verdict, "if_best": if_best.verdict, **_chosen(spec, record, one),
         }  # fmt: skip
         for key, value in due.items():
             if row.get(key) != value:
                 yield Fault(f"verdicts[{place}].{key}", row.get(key), value)
+
+
+def _chosen(spec: Spec, record: Row, one: Verdict) -> Row:
+    """What the verdict rests on that was lost, or drawn again, as the record's exclusions have it."""
+    again = cast(Row, cast(Row, record["exclusions"])["drawn_again"])
+    return chosen_row(spec, one, lost_quoted(record), cast(Mapping[str, int], again))
 
 
 def _ruled(spec: Spec, record: Row, bound: str) -> tuple[Verdict, ...]:

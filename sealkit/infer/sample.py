@@ -6,7 +6,7 @@ stands for several cells of one side is refused, and named. Rows come in plan or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -16,8 +16,9 @@ import numpy as np
 from sealkit.infer.cells import Cells
 from sealkit.infer.columns import Numbers, Whole, packed, unpacked
 from sealkit.infer.grid import Grid
+from sealkit.infer.measures import Plain as Measured
 from sealkit.infer.measures import parts_of, plain_metrics
-from sealkit.infer.outcomes import Outcomes, outcomes, summed_by_cell
+from sealkit.infer.outcomes import Outcomes, outcomes, shown_by, summed_by_cell
 from sealkit.infer.standins import Rule
 from sealkit.infer.stats.results import NotEstimable
 from sealkit.plan.analysis import Contrast, PlusMinus, Single
@@ -35,8 +36,9 @@ EVERYTHING: Selection = {}
 class Basis:
     """How the rows came about, counted in cells (pairs of cells for a comparison), `n` and `unpaired` in rows.
 
-    planned = cells with rows + absent (no outcome on a side) + null (the measure does not apply on a side), but for
-    cells that showed no unit; `filled` of them rest on a stand-in; `unpaired` rows had a partner without that unit.
+    planned = cells with rows + absent (no outcome on a side) + null (an outcome, and null for this measure, on a side),
+    but for cells that showed no unit: there `null` counts units without a value. `filled` rest on a stand-in;
+    `unpaired` rows had a partner without that unit, or with a null, on the other side or in the other part of a ratio.
     `left_out` of the absent are failures of which the plan says that they have no value.
     """
 
@@ -99,21 +101,38 @@ def sample(
     `against` turns the direction of stand-ins around: for the minus part of a difference of effects.
     """
     chosen = levels_of(cells.spec, effect, within)
-    if isinstance(effect, Single):
-        found = _side(cells, metric_name, effect.of, chosen, rule, within, plus=not against)
-        if isinstance(found, NotEstimable):
-            return found
-        slots, parts = found
-        return _sample(slots, [parts])
-    plus, minus = sides(effect)
-    _check_key(cells.grid, effect, plus, chosen)
-    one = _side(cells, metric_name, plus, chosen, rule, within, plus=not against)
-    other = _side(cells, metric_name, minus, chosen, rule, within, plus=against)
-    if isinstance(one, NotEstimable):
-        return one
-    if isinstance(other, NotEstimable):
-        return other
-    return _sample(one[0], [one[1], other[1]])
+    found = sides_of(cells, effect, metric_name, chosen, rule, within, against=against)
+    return found if isinstance(found, NotEstimable) else _sample(found[0].slots, [side.parts for side in found])
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of an effect: what it fixes, its slots, a row a cell, and its outcomes, of both parts of a ratio."""
+
+    fixed: Mapping[str, Level]
+    slots: Numbers
+    parts: list[Outcomes]
+
+
+def sides_of(
+    cells: Cells, effect: Plain, metric_name: str, chosen: Mapping[str, tuple[Level, ...]], rule: Rule,
+    within: Selection, *, against: bool,
+) -> list[Side] | NotEstimable:  # fmt: skip
+    """The plus and the minus side, or the one arm, inside the levels `chosen`."""
+    fixed = [effect.of] if isinstance(effect, Single) else list(sides(effect))
+    if not isinstance(effect, Single):
+        _check_key(cells.grid, effect, fixed[0], chosen)
+    slots = [_slots_of(cells.grid, one, chosen) for one in fixed]
+    if not all(map(len, slots)):
+        return NotEstimable("no cell of the plan lies in it")
+    shown = _shown(cells, metric_name, fixed, slots)
+    found = []
+    for levels, own, plus in zip(fixed, slots, (not against, against), strict=False):
+        parts = _parts(cells, metric_name, levels, own, shown, rule, within, plus=plus)
+        if isinstance(parts, NotEstimable):
+            return parts
+        found.append(Side(levels, own, parts))
+    return found
 
 
 def levels_of(spec: Spec, effect: Plain, within: Selection) -> dict[str, tuple[Level, ...]]:
@@ -130,33 +149,45 @@ def _in(selection: Selection, name: str, level: Level) -> bool:
     return isinstance(picked, str) or level in picked
 
 
-def _side(
-    cells: Cells,
-    metric_name: str,
-    fixed: Mapping[str, Level],
-    chosen: Mapping[str, tuple[Level, ...]],
-    rule: Rule,
-    within: Selection,
-    *,
-    plus: bool,
-) -> tuple[Numbers, list[Outcomes]] | NotEstimable:
-    """The slots of a side, and the outcomes of the metric, or of both parts of a ratio, in them."""
+def _slots_of(grid: Grid, fixed: Mapping[str, Level], chosen: Mapping[str, tuple[Level, ...]]) -> Numbers:
     own = {name: tuple(level for level in known if fixed.get(name, level) == level) for name, known in chosen.items()}
-    slots = cells.grid.cells(own)
-    if not len(slots):
-        return NotEstimable("no cell of the plan lies in it")
-    metrics = plain_metrics(cells.spec)
+    return grid.cells(own)
+
+
+def _shown(cells: Cells, metric_name: str, fixed: Sequence[Mapping[str, Level]], slots: Sequence[Numbers]) -> Numbers:
+    """The codes of the units that any side shows, which are due on every side; none in a ratio, summed in each cell."""
+    metric = plain_metrics(cells.spec).get(metric_name)
+    shown = np.zeros(0, dtype=np.int64)
+    if metric is not None:
+        for levels, own in zip(fixed, slots, strict=True):
+            shown = np.union1d(shown, shown_by(cells, metric_name, metric, reading_of(metric, levels), own))
+    return shown
+
+
+def reading_of(metric: Measured, fixed: Mapping[str, Level]) -> str | None:
+    """The level of the metric's reading that a side fixes; null if the metric needs none."""
+    reading = fixed.get(metric.read_by or "")
+    return None if reading is None else str(reading)
+
+
+def _parts(
+    cells: Cells, metric_name: str, fixed: Mapping[str, Level], slots: Numbers, shown: Numbers, rule: Rule,
+    within: Selection, *, plus: bool,
+) -> list[Outcomes] | NotEstimable:  # fmt: skip
+    """The outcomes of the metric, or of both parts of a ratio, in the slots of a side."""
+    metrics, names = plain_metrics(cells.spec), parts_of(cells.spec, metric_name)
+    units = [metrics[name].unit for name in names]
+    if len(units) > 1 and len(set(units)) == 1:  # what one part of a ratio shows is due in the other
+        both = (shown_by(cells, name, metrics[name], reading_of(metrics[name], fixed), slots) for name in names)
+        shown = np.union1d(*both)
     found = []
-    for name in parts_of(cells.spec, metric_name):
-        reading = fixed.get(metrics[name].read_by or "")
-        side = outcomes(
-            cells, name, metrics[name], None if reading is None else str(reading), slots, rule=rule, plus=plus
-        )
+    for name in names:
+        metric = metrics[name]
+        side = outcomes(cells, name, metric, reading_of(metric, fixed), slots, shown, rule=rule, plus=plus)
         if isinstance(side, NotEstimable):
             return side
-        found.append(_picked(cells, side, metrics[name].unit, within))
-    units = [metrics[name].unit for name in parts_of(cells.spec, metric_name)]
-    return slots, summed_by_cell(found, units) if len(units) > 1 and any(units) else found
+        found.append(_picked(cells, side, metric.unit, within))
+    return summed_by_cell(found, units) if len(units) > 1 and any(units) else found
 
 
 def _picked(cells: Cells, side: Outcomes, unit: str | None, within: Selection) -> Outcomes:
@@ -164,8 +195,8 @@ def _picked(cells: Cells, side: Outcomes, unit: str | None, within: Selection) -
     if unit is None or unit not in within:
         return side
     ranks = [rank for rank, name in enumerate(cells.units(unit)) if _in(within, unit, name)]
-    here = np.isin(side.code % side.units, ranks)
-    return replace(side, code=side.code[here], value=side.value[here])
+    here, lost = (np.isin(codes % side.units, ranks) for codes in (side.code, side.lost))
+    return replace(side, code=side.code[here], value=side.value[here], lost=side.lost[lost])
 
 
 def _check_key(
@@ -210,12 +241,17 @@ def _basis(slots: Numbers, sides_: list[list[Outcomes]], code: Numbers) -> Basis
     absent = np.logical_or.reduce([part.absent for part in everything])
     null = np.logical_or.reduce([part.null for part in everything]) & ~absent
     filled = np.logical_or.reduce([part.filled for part in everything]) & ~absent & ~null
-    units = everything[0].units
-    rows = np.unique(np.concatenate([part.code for part in everything]))
-    alone = np.setdiff1d(rows, code, assume_unique=True)
-    unpaired = int((~(absent | null)[alone // units]).sum())
+    null_cells, unpaired = int(null.sum()), 0
+    if len(sides_[0]) > 1:
+        unpaired = sum(int((~absent[part.lost]).sum()) for part in everything)
+    elif any(len(part.lost) or part.units > 1 for part in everything):
+        valued = np.unique(np.concatenate([part.code for part in everything]))
+        without = np.setdiff1d(np.concatenate([valued, *(part.lost for part in everything)]), code)
+        without = without[~absent[without // everything[0].units]]
+        unpaired = int(np.isin(without, valued).sum()) if len(sides_) > 1 else 0
+        null_cells += len(without) - unpaired
     left_out = np.logical_or.reduce([part.left_out for part in everything])
     return Basis(
-        planned=len(slots), absent=int(absent.sum()), null=int(null.sum()), filled=int(filled.sum()),
+        planned=len(slots), absent=int(absent.sum()), null=null_cells, filled=int(filled.sum()),
         unpaired=unpaired, left_out=int(left_out.sum()), n=len(code),
     )  # fmt: skip

@@ -11,7 +11,10 @@ Beside the ruling stand both bounds: `worst` and `best` fill every slot without 
 episodes, against and for the predicted direction. A failed slot (no episode, and the plan says that its ending means
 failure) is a failure throughout, also under `complete_pairs`: to leave it out would compare only those that survived.
 Where a metric has no worst value (a count has no end unless the plan states `most`), nothing can stand in, and
-`Unbounded` says so. Only a duration whose plan leaves out what did not end has no value by the plan's own word.
+`Unbounded` says so. Only a duration whose plan leaves out what did not end has no value by the plan's own word, but
+where the worst or the best case is asked for.
+
+A measure that is null is a missing outcome (docs/decisions/0018): what would leave it out was there after treatment.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import Final, Literal, TypeAlias
 
 from sealkit.infer.cells import FAILED, MISSING, SET_ASIDE
 from sealkit.infer.measures import Plain, scale_of_values
-from sealkit.plan.analysis import Binary, CountsAs, Duration, Score
+from sealkit.plan.analysis import Binary, CountsAs, Duration, LeftOut, Score
 
 Rule: TypeAlias = Literal["complete_pairs", "failure", "worst_case", "worst", "best"]
 Standin: TypeAlias = Literal["nothing", "failure", "against", "for"]
@@ -39,6 +42,18 @@ STANDINS: Final[dict[Rule, dict[int, Standin]]] = {
 @dataclass(frozen=True, slots=True)
 class Unbounded:
     """The metric has no value that is as bad, or as good, as can be."""
+
+
+def standin_of(metric: Plain, rule: Rule, state: int) -> Standin:
+    """What stands in for a slot in this state. What a plan leaves out is a missing outcome to a worst or best case."""
+    if state == FAILED and is_left_out(metric) and STANDINS[rule][MISSING] in ("against", "for"):
+        return STANDINS[rule][MISSING]
+    return STANDINS[rule][state]
+
+
+def is_left_out(metric: Plain) -> bool:
+    """Whether the plan says that what did not end has no value."""
+    return isinstance(metric, Duration) and isinstance(metric.censored, LeftOut)
 
 
 def value_of(metric: Plain, standin: Standin, *, plus: bool) -> int | Unbounded | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sealkit.plan.analysis import Difference
+from sealkit.plan.analysis import Difference, Duration, LeftOut
 from sealkit.plan.fields import RESAMPLING, form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.measures import judge_measures
@@ -63,7 +63,13 @@ def describe(plan: Plan) -> PlanReport:
         truth=tuple(table for name in spec.hypotheses for table in _tables(spec, name)),
         measures=judge_measures(spec),
         later=parts_of_later_engines(plan),
-        warnings=(*thin_bootstraps(spec), *_unfilled_units(spec), *_closed_gates(spec), *_odd_supports(spec)),
+        warnings=(
+            *thin_bootstraps(spec),
+            *_unfilled_units(spec),
+            *_survivors(spec),
+            *_closed_gates(spec),
+            *_odd_supports(spec),
+        ),
     )
 
 
@@ -78,6 +84,18 @@ def _unfilled_units(spec: Spec) -> Iterator[str]:
             yield (
                 f"sample.{keys[0]} cannot hold for {name}: its units ({unit}) are shown by episodes alone, so a slot "
                 "without one is left out of it"
+            )
+
+
+def _survivors(spec: Spec) -> Iterator[str]:
+    """A sentence for each duration that a rule reads and whose plan leaves out what did not end."""
+    cap = spec.sample.exclusion_cap_per_arm
+    for name in dict.fromkeys(use.metric for use in uses_of(spec) if use.ruling):
+        metric = spec.metrics[name]
+        if isinstance(metric, Duration) and isinstance(metric.censored, LeftOut):
+            yield (
+                f"metrics.{name}: a rule reads it, and what did not end has no value; where that is more than {cap} of "
+                "the slots that an effect rests on in an arm, claims on it are withheld"
             )
 
 

@@ -31,9 +31,9 @@ Stopping: TypeAlias = Annotated[Fixed | InterimLooks, ByKind()]
 
 
 class Attempts(Part):
-    """How often a slot is tried, and after which endings again. The first completed attempt counts."""
+    """How often a slot is tried, at most 10, and after which endings again. The first completed attempt counts."""
 
-    max: Positive
+    max: Annotated[int, Whole(1, 10)]
     retry_on: Annotated[tuple[Literal["provider_error", "harness_error"], ...], Limits(0, "the ending")]
 
 

@@ -23,13 +23,14 @@ from sealkit.infer.analysis import Analysis, pairs_read, ruled_on
 from sealkit.infer.cells import Cells
 from sealkit.infer.claims import ClaimRuling, Reservations
 from sealkit.infer.effects import Effects, effects_under
-from sealkit.infer.flow import arms_over
+from sealkit.infer.flow import arms_over, tries_again
 from sealkit.infer.rows import effect_row
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
 from sealkit.publish.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
 from sealkit.publish.lost_readings import held_by_readings
+from sealkit.publish.lost_values import held_by_values
 from sealkit.publish.measuring import Asking, pins_since
 from sealkit.publish.other_code import Verdicts
 from sealkit.publish.review import Review
@@ -104,7 +105,9 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
     return Amended(
         spec=sealed.plan.spec,
         reservations=Reservations(
-            withheld=dict(lost) | {name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
+            withheld=held_by_values(sealed, analysis.record)
+            | dict(lost)
+            | {name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
             exploratory=dict(chosen) | _exploratory(sealed, analysis, found, others),
             notes=_notes(sealed),
         ),
@@ -159,13 +162,14 @@ def _exploratory(
     for pinned in pins_since(sealed, TRIED):
         cap = pinned.plan.spec.sample.exclusion_cap_per_arm
         if cells is not None and (over := arms_over(cap, cells)):
-            what = f"more slots are without an outcome than the cap under pin {short(pinned.pin)} allowed"
+            what = f"more slots are without an outcome{_or_again(cells)} than the cap under pin {short(pinned.pin)}"
             for name in sealed.plan.spec.claims:
-                reasons.setdefault(name, f"{what}, in {', '.join(over)}")
+                reasons.setdefault(name, f"{what} allowed, in {', '.join(over)}")
     for asking in found.measuring.earlier if found.measuring is not None else ():
         asked = asking.earlier
         if over := arms_over(asking.cells.spec.sample.exclusion_cap_per_arm, asking.cells):
-            what = f"of the slots before amendment {asked.amendment}, {asked.when}, more have no outcome"
+            again = _or_again(asking.cells)
+            what = f"of the slots before amendment {asked.amendment}, {asked.when}, more have no outcome{again}"
             for name in sealed.plan.spec.claims:
                 reasons.setdefault(name, f"{what} than the cap allowed, in {', '.join(over)}")
     if late.played_on is not None:
@@ -182,6 +186,10 @@ def _exploratory(
         for name, why in _unlike(sealed, analysis, ruled, words):
             reasons.setdefault(name, why)
     return {name: why for name, why in reasons.items() if name in sealed.plan.spec.claims}
+
+
+def _or_again(cells: Cells) -> str:
+    return " or were drawn again" if tries_again(cells) else ""
 
 
 def _notes(sealed: SealedPlan) -> dict[str, str]:

@@ -24,6 +24,7 @@ from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.failures import Failures
 from sealkit.publish.gates_ruled import gates_by_hypothesis
+from sealkit.publish.lost_values import drawn_again, with_tries
 from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
 from sealkit.publish.planned import planned
@@ -83,7 +84,8 @@ def rulings(study: Study, found: Review, analysis: Analysis, evidence: Evidence)
         dropped=len(after.earlier_claims),
     )
     gates = decide_gates(spec, evidence, after.gates)
-    claims = (*rule_claims(spec, analysis.verdicts, _reservations(analysis, after, gates)), *after.earlier_claims)
+    held = with_tries(_reservations(analysis, after, gates), spec, analysis.record)
+    claims = (*rule_claims(spec, analysis.verdicts, held), *after.earlier_claims)
     return Rulings(after, gates, claims)
 
 
@@ -162,7 +164,8 @@ def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, .
     if shut or not gates:
         held["*"] = f"a gate is closed: {shut}" if gates else "the plan names no gate"
     if isinstance(over, list) and over:
-        what = "more slots are without an outcome than the plan's exclusion cap allows"
+        again = ", or drawn again after a failed try," if drawn_again(analysis.record) else ""
+        what = f"more slots are without an outcome{again} than the plan's exclusion cap allows"
         held["*"] = f"{what}, in {', '.join(map(str, over))}"
     return replace(after.reservations, withheld=held | dict(after.reservations.withheld))
 

@@ -131,7 +131,7 @@ def _notes(row: Row) -> Iterator[str]:
     for part in rows_of(row, "basis"):
         for what, says in (("absent", "without an outcome"),
                            ("left_out", "of these failures that the plan leaves out"),
-                           ("null", "where the measure does not apply"), ("filled", "resting on a stand-in"),
+                           ("null", "with an outcome and no value"), ("filled", "resting on a stand-in"),
                            ("unpaired", "without a partner")):  # fmt: skip
             if part.get(what):
                 yield f"{part[what]} {says}"

@@ -45,7 +45,10 @@ class Ruling:
             flow = msgspec.convert(request["flow"], dict[str, ArmFlow])
             analysis = analyse(self._plan, cast(list[str], request["pins"]), flow, self._cells)
             return {"digest": digest_bytes(analysis.line)}, {}
-        _tell(self._cells, request)
+        if request["op"] == "draw_again":
+            self._cells.draw_again(cast(dict[str, Level], request["slot"]), cast(int, request["tries"]))
+        else:
+            _tell(self._cells, request)
         return {}, {}
 
 

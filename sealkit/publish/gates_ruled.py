@@ -8,14 +8,16 @@ A hypothesis that was changed when there could be outcomes opens nothing: whoeve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from sealkit.infer.analysis import Analysis
+from sealkit.infer.lost import Lost, lost_under
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.questions import questions
 from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
 from sealkit.plan.schema import Spec
+from sealkit.publish.lost_values import over_the_cap
 from sealkit.publish.measuring import pins_since
 from sealkit.seal.foundations import moved_hypotheses
 from sealkit.seal.in_force import TRIED
@@ -27,21 +29,27 @@ _NUMBERS: Final = ("x", "total", "n", "b", "c", "estimate", "lower", "upper")
 
 
 def gates_by_hypothesis(sealed: SealedPlan, analysis: Analysis) -> Mapping[str, tuple[bool, str]]:
-    """For every hypothesis that is called as a gate is: whether it opens that gate, and the evidence in words."""
+    """For every hypothesis that is called as a gate is: whether it opens that gate, and the evidence in words.
+
+    One that rests on more lost values than the exclusion cap allows opens none.
+    """
+    over = over_the_cap(sealed, analysis.record)
     spec, since = sealed.plan.spec, pins_since(sealed, TRIED)
     moved = moved_hypotheses(since[0].plan, sealed.plan) if since else ()
     return {
-        gate: _ruled(spec, gate, analysis, changed=gate in moved)
+        gate: _ruled(spec, gate, analysis, changed=gate in moved, lost=lost_under(spec, gate, None, over))
         for gate in GATES_BY_HYPOTHESIS
         if gate in spec.hypotheses
     }
 
 
-def _ruled(spec: Spec, name: str, analysis: Analysis, *, changed: bool) -> tuple[bool, str]:
+def _ruled(spec: Spec, name: str, analysis: Analysis, *, changed: bool, lost: Sequence[Lost]) -> tuple[bool, str]:
     ruled = [verdict for verdict in analysis.verdicts if verdict.hypothesis == name]
     words = "; ".join([*map(_said, ruled), *_numbers(spec, name, analysis)])
     if changed:
         return False, f"{words}; but it was changed when there could be outcomes"
+    if lost:
+        return False, f"{words}; but more slots count as lost than the cap allows: {'; '.join(map(str, lost))}"
     return bool(ruled) and all(verdict.verdict == SUPPORTED for verdict in ruled), words
 
 

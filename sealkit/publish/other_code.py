@@ -47,6 +47,10 @@ class FarCells(Sandbox):
         """A slot without an episode."""
         self._ask({"op": "fail", "slot": dict(slot), "ending": ending, "pin": pin}, {})
 
+    def draw_again(self, slot: Mapping[str, Level], tries: int) -> None:
+        """Failed tries at a slot that may have been drawn by choice."""
+        self._ask({"op": "draw_again", "slot": dict(slot), "tries": tries}, {})
+
     def results(self, pins: Sequence[str], flow: Flow) -> str:
         """The digest of the results that the sealed analysis comes to."""
         told: dict[str, Json] = {arm: cast(Json, msgspec.to_builtins(one)) for arm, one in flow.items()}

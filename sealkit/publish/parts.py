@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
-from sealkit.publish.plain import interval, number, words
+from sealkit.publish.plain import interval, number, tries_again_words, words
 from sealkit.wire.records import Json
 
 Row: TypeAlias = dict[str, Json]
@@ -90,6 +90,10 @@ def verdict_lines(verdict: Row) -> tuple[str, ...]:
         lines.append("The same with every missing outcome at its worst, and at its best.")
     else:
         lines.append(f"With every missing outcome at its worst: {words(worst)}; at its best: {words(best)}.")
+    if verdict.get("drawn_again"):
+        lines.append(f"{tries_again_words(part_of(verdict, 'drawn_again'))}.")
+    if verdict.get("null"):
+        lines.append(f"Slots that count as lost: {'; '.join(cast(list[str], verdict['null']))}.")
     robustness = verdict.get("robustness")
     if isinstance(robustness, dict):
         lines += _robustness(robustness, str(verdict["verdict"]))
@@ -152,7 +156,8 @@ def flow_tables(flow: Row) -> tuple[Table, ...]:
     arms = [(name, cast(Row, arm)) for name, arm in flow.items()]
     origins = sorted({origin for _, arm in arms for origin in part_of(arm, "excluded")})
     before = ("slots", "attempted", "attempts", "abandoned", "failed", "episodes", "admitted")
-    after = ("errored", "missing", "no_outcome", "outcomes", "counted_as_failure")
+    after = ["errored", "missing", "no_outcome", "outcomes", "counted_as_failure"]
+    after += [key for key in ("no_value", "drawn_again") if any(arm.get(key) for _, arm in arms)]
     heads = ("arm", *map(words, before), *(f"excluded: {one}" for one in origins or ["none"]), *map(words, after))
     rows = tuple(
         (name, *(number(arm.get(one)) for one in before),
@@ -191,10 +196,20 @@ def exclusion_lines(exclusions: Row) -> tuple[str, ...]:
     """The cap on exclusions and what came of it, and whether compared arms lost alike."""
     lines = []
     if exclusions.get("cap") is not None:
-        over = cast(list[str], exclusions.get("over_cap") or [])
+        over, null = (cast(list[str], exclusions.get(key) or []) for key in ("over_cap", "null_over_cap"))
         above = f"exceeded in {', '.join(over)}: claims are withheld" if over else "not exceeded"
+        if null and not over:
+            above = "not exceeded, but where a measure is null, as below"
         what = "may be without an outcome, whether excluded, errored or missing"
+        again = part_of(exclusions, "drawn_again")
+        what += ", or drawn again after a failed try of the study's own code" if again else ""
         lines.append(f"At most {exclusions['cap']} of an arm's slots {what}; {above}.")
+        if again:
+            lines.append(f"{tries_again_words(again)}: an outcome that came after may have been chosen.")
+        if null:
+            lines.append(
+                f"More of what an effect rests on counts as lost, and claims on it are withheld: {'; '.join(null)}."
+            )
     shares = {"excluded": "excluded or errored", "without": "without an outcome, for whatever reason"}
     for row in rows_of(exclusions, "imbalance"):
         what = f"{row.get('arms')}, share of slots {shares[str(row.get('of'))]}"

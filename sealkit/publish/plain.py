@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from sealkit.wire.records import Json
@@ -48,3 +49,13 @@ def interval(row: dict[str, Json]) -> str:
 def words(name: str) -> str:
     """A name as a phrase: `not_shown` reads `not shown`."""
     return name.replace("_", " ")
+
+
+def tries_again_words(tries: Mapping[str, Json]) -> str:
+    """How many tries were drawn again, by arm, in the order of names.
+
+    >>> tries_again_words({"plain": 3, "steps": 0})
+    '3 tries drawn again in arm plain, 0 in arm steps'
+    """
+    first, *others = sorted(tries.items())
+    return ", ".join([f"{first[1]} tries drawn again in arm {first[0]}", *(f"{n} in arm {arm}" for arm, n in others)])

@@ -17,6 +17,7 @@ from sealkit.infer.flow import ArmFlow
 from sealkit.publish.late import Late
 from sealkit.publish.measuring import Measuring
 from sealkit.publish.past import Past
+from sealkit.publish.redrawn import Redrawn
 from sealkit.publish.review_notes import notes_of
 from sealkit.run.progress import begin_sealed
 from sealkit.seal.changelog import ALL, block_of, check_changelog
@@ -172,6 +173,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         watching.count(checked, admission)
     if measuring is not None:
         measuring.fail(watching.failed)
+        watching.redrawn.tell(measuring)
     check_changelog(study.sealed, watching.blocks)
     stage, arms = watching.stage, watching.arms()
     unmeasured = () if measuring is not None else _unmeasured(watching.recorded, arms)
@@ -230,6 +232,7 @@ class _Watching:
         self.withdrawn: dict[str, str] = {}
         self.published: dict[str, str] = {}
         self.past = Past()
+        self.redrawn = Redrawn(study.sealed)
         self.analyses: list[str] = []
         self.analysed_at: list[JournalHead] = []
         self.blocks: list[bytes] = []
@@ -249,6 +252,7 @@ class _Watching:
         self.late.follow(entry)
         self.stage.follow(entry)
         self.past.follow(entry)
+        self.redrawn.see(entry, self.history.calls)
         if isinstance(entry.event, Admitted):
             self.recorded = dict(entry.event.arms)
         elif isinstance(entry.event, Analysed):

@@ -62,4 +62,5 @@ def test_the_numbers_are_those_of_the_plan(record: Any) -> None:
 def test_the_report_has_a_row_for_every_arm_and_family(record: Any) -> None:
     assert len(record["reported"]) == 5 * 6 * 5
     assert all("not_estimable" not in row for row in record["reported"])
-    assert record["exclusions"] == {"cap": "0", "over_cap": [], "imbalance": []}
+    nothing_lost = {"drawn_again": {}, "null": [], "null_over_cap": [], "over_cap": []}
+    assert record["exclusions"] == {"cap": "0", "imbalance": [], **nothing_lost}

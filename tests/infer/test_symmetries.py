@@ -149,7 +149,7 @@ def test_the_ruling_lies_between_its_bounds(table) -> None:  # type: ignore[no-u
     if all(isinstance(each, Estimated) for each in (worst, best, bad)):
         value = [each.fields["estimate"] for each in (worst, best)]  # type: ignore[union-attr]
         assert value[0] <= value[1]
-    if not any(value in (MISSING, EXCLUDED) for value in table.values()):
+    if not any(value in (MISSING, EXCLUDED, None) for value in table.values()):
         assert worst == best == bad
 
 

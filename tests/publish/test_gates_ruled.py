@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from sealkit.infer.gates import Evidence, decide_gates
+from sealkit.infer.lost import lost_in_rules
 from sealkit.plan.describe import describe
 from sealkit.plan.load import Plan
 from sealkit.plan.ruling import OTHERWISE, Claim, Gate, Need
 from sealkit.publish.gates_ruled import _ruled
 from tests.infer.test_gates import FULL, SPEC
-from tests.infer.told import analysed, small
+from tests.infer.told import analysed, by_arm, small, told
 
 FAITHFUL = "{of: {arm: plus}, population: all, metric: success, method: clopper}"
 RULES = {
@@ -29,7 +30,7 @@ def plan_of(gate: str) -> Plan:
 
 def ruled(gate: str, value: int, *, changed: bool = False) -> tuple[bool, str]:
     plan = plan_of(gate)
-    return _ruled(plan.spec, gate, analysed(plan, lambda slot: {"success": value}), changed=changed)
+    return _ruled(plan.spec, gate, analysed(plan, lambda slot: {"success": value}), changed=changed, lost=())
 
 
 @pytest.mark.parametrize("gate", RULES)
@@ -45,8 +46,16 @@ def test_it_is_open_if_its_hypothesis_is_supported_and_closed_alone_if_not(gate:
 
 def test_it_is_closed_if_nothing_could_be_estimated() -> None:
     plan = plan_of("forks_isolated")
-    found = _ruled(plan.spec, "forks_isolated", analysed(plan, lambda slot: "missing"), changed=False)
+    found = _ruled(plan.spec, "forks_isolated", analysed(plan, lambda slot: "missing"), changed=False, lost=())
     assert not found[0] and "not_estimable" in found[1]
+
+
+def test_it_is_closed_if_the_values_that_would_close_it_are_null() -> None:
+    plan = plan_of("forks_isolated")
+    outcome = by_arm(plus=[1] * 9 + [None], minus=[1] * 10)
+    lost = lost_in_rules(told(plan, outcome))
+    found = _ruled(plan.spec, "forks_isolated", analysed(plan, outcome), changed=False, lost=lost)
+    assert not found[0] and found[1].endswith("than the cap allows: e on success: 1 of 10 in plus, 1 of them null")
 
 
 def _with(gate: str, found: tuple[bool, str]) -> Evidence:

@@ -46,6 +46,7 @@ def value(judged: Mapping[Slot, Mapping[str, Json]], effect: str, field: str, me
     asked = spec().effects[effect]
     assert isinstance(asked, Single)
     families = spec().populations[asked.population]["family"]
+    metric = asked.metric or metric
     measured = spec().metrics[metric]
     assert isinstance(measured, Binary | Counted)
     found = [
@@ -87,6 +88,7 @@ def test_sealed_run_and_analysed_every_prediction_is_supported(tmp_path: Path) -
         assert row == [arm, "105", "105", "0", "0", "0", "0", "none"]
     assert "400 receipts and 0 restore receipts in 420 episodes (0 of a smoke run), 3685 acts, 400 notices" in verified
     results = read(ok(call("analyse", PLAN, "--json", cwd=study)).out)
+    assert results["exclusions"]["null"] == [], "no rule reads a measure where it is null"
     assert {verdict["verdict"] for verdict in results["verdicts"]} == {"supported"}
     assert len(results["verdicts"]) == len(spec().hypotheses)
     pairs = {

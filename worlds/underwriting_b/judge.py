@@ -21,8 +21,9 @@ from .world import SUBMIT, TOOLS
 
 CRITERIA = ("recommendation_correct", "root_current", "evidence_current", "responded", "conforms")
 MEASURES = (
-    "passed", "score", "criteria", *CRITERIA, "reread", "latency_to_reread", "stale_citation", "unauthorized_reliance",
-    "told", "reactions", "turns_refused", "turns_cut_off", "turns_unreadable", "acts", "occurrences",
+    "passed", "score", "criteria", *CRITERIA, "reread", "latency_to_reread", "acts_to_reread", "stale_citation",
+    "unauthorized_reliance", "told", "reactions", "turns_refused", "turns_cut_off", "turns_unreadable", "acts",
+    "occurrences",
 )  # fmt: skip
 USED = {"turns_refused": "refusal", "turns_cut_off": "cut_off", "turns_unreadable": "unparsable_reply"}
 REACTIONS = ("conflict.escalate", "message.reject")
@@ -75,6 +76,7 @@ def judge(scenario: Scenario, episode: Episode) -> dict[str, Json]:
         **{name: int(kept[name]) for name in CRITERIA},
         "reread": None if course.message is None else int(reread is not None),
         "latency_to_reread": None if reread is None else reread - course.since,
+        "acts_to_reread": 0 if reread is None else reread - course.since,
         "stale_citation": int(submitted and any(_is_stale(item, course.files) for item in _cited(last))),
         "unauthorized_reliance": int(submitted and _relies(course, last)),
         "told": int(any(isinstance(item, Notice) for act in episode.acts for item in act.segments)),

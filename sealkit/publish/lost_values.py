@@ -1,0 +1,69 @@
+"""What values that were lost after treatment, and tries that were drawn again, make of claims and gates.
+
+A slot with an outcome that is null for a metric meets the exclusion cap like one without an outcome, for the claims and
+gates that rest on an effect on that metric. A claim says which tries were drawn again in the arms that it rests on.
+All of it is read from an analysis record, so that who has no episodes can rule on it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sealkit.infer.claims import Reservations
+from sealkit.infer.lost import Lost, arms_under, lost_quoted, lost_under
+from sealkit.plan.ruling import needs_of
+from sealkit.plan.schema import Spec
+from sealkit.publish.measuring import pins_since
+from sealkit.publish.plain import tries_again_words
+from sealkit.seal.in_force import TRIED
+from sealkit.seal.sealed import SealedPlan
+from sealkit.wire.records import Json
+
+Row = Mapping[str, Json]
+
+
+def over_the_cap(sealed: SealedPlan, record: Row) -> tuple[Lost, ...]:
+    """The sides of effects that lost more than the cap: the lowest in force since the first confirmatory attempt."""
+    pins = (*pins_since(sealed, TRIED), sealed.latest)
+    cap = min(pinned.plan.spec.sample.exclusion_cap_per_arm for pinned in pins)
+    return tuple(lost for lost in lost_quoted(record) if lost.over(cap))
+
+
+def held_by_values(sealed: SealedPlan, record: Row) -> dict[str, str]:
+    """By claim that rests on such an effect, why it is withheld."""
+    spec, over = sealed.plan.spec, over_the_cap(sealed, record)
+    found: dict[str, str] = {}
+    for name, claim in spec.claims.items():
+        lost = {
+            str(one): None for need in needs_of(claim) for one in lost_under(spec, need.hypothesis, need.metric, over)
+        }
+        if lost:
+            found[name] = f"more slots count as lost than the exclusion cap allows: {'; '.join(lost)}"
+    return found
+
+
+def with_tries(held: Reservations, spec: Spec, record: Row) -> Reservations:
+    """The same, with what each claim has to say of tries that were drawn again, whether it stays or not."""
+    withheld, exploratory, notes = dict(held.withheld), dict(held.exploratory), dict(held.notes)
+    for name, said in _tries(spec, record):
+        kinds = [reasons for reasons in (withheld, exploratory) if name in reasons or "*" in reasons] or [notes]
+        for reasons in kinds:
+            before = reasons.get(name, reasons.get("*"))
+            reasons[name] = said if before is None else f"{before}; {said}"
+    return Reservations(withheld=withheld, exploratory=exploratory, notes=notes)
+
+
+def drawn_again(record: Row) -> Row:
+    """How many failed tries of each arm were drawn again; arms without any are left out."""
+    exclusions = record.get("exclusions")
+    again = exclusions.get("drawn_again") if isinstance(exclusions, dict) else None
+    return again if isinstance(again, dict) else {}
+
+
+def _tries(spec: Spec, record: Row) -> Iterator[tuple[str, str]]:
+    """Each claim that rests on an arm with tries that were drawn again, and how many there were."""
+    again = drawn_again(record)
+    for name, claim in spec.claims.items() if again else ():
+        arms = {arm: None for need in needs_of(claim) for arm in arms_under(spec, need.hypothesis, need.metric)}
+        if any(arm in again for arm in arms):
+            yield name, tries_again_words({arm: again.get(arm, 0) for arm in arms})

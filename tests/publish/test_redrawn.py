@@ -1,0 +1,114 @@
+"""Which failed tries were drawn again by choice, as far as a journal can tell; and what an edition says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from sealkit.cli.init import make_own_harness
+from sealkit.infer.cells import Cells
+from sealkit.infer.flow import tries_again
+from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.publish.measuring import Measuring
+from sealkit.publish.redrawn import Redrawn
+from sealkit.seal.sealed import SealedPlan
+from sealkit.wire.chain import Entry, Failed, Stage
+from sealkit.wire.records import Level
+from tests.infer.told import PAIRED, small
+from tests.studies import ROOT, call, ok
+
+DIGEST = "sha256:" + "5e" * 32
+PLAN = "plans/ab-prompts.yaml"
+A_CALL = b"a line of calls.jsonl"
+
+
+def told(plan: Plan, *failures: tuple[Mapping[str, Level], str, bytes, Stage]) -> dict[str, int]:
+    """The tries of each arm that count, where every slot was kept in the end."""
+    sealed = cast(SealedPlan, SimpleNamespace(under=lambda pin: SimpleNamespace(plan=plan)))
+    redrawn = Redrawn(sealed)
+    for slot, ending, calls, stage in failures:
+        event = Failed(stage=stage, pin=DIGEST, slot=dict(slot), attempt=1, ending=ending, why="x", calls=None)
+        redrawn.see(Entry(seq=1, prev=DIGEST, time="2026-11-10T08:00:00Z", event=event), calls)
+    cells = Cells(plan.spec)
+    for slot, *_ in failures:
+        if slot["seed"] != 99 and not cells.states[cells.grid.number(slot)]:
+            measures = dict.fromkeys(plan.spec.metrics, 1)
+            cells.admit(slot, measures, ended="final", acts=None, pin=0)  # type: ignore[arg-type]
+    measuring = SimpleNamespace(cells=cells, first_cells=None, earlier=(), sealed_cells=None)
+    redrawn.tell(cast(Measuring, measuring))
+    return tries_again(cells)
+
+
+def slot(seed: int, arm: str = "plus", family: str = "x") -> dict[str, Level]:
+    return {"arm": arm, "family": family, "seed": seed}
+
+
+def test_what_the_studys_own_code_could_bring_about_counts() -> None:
+    plan = small({"e": PAIRED % "tango"})
+    assert told(
+        plan,
+        (slot(0), "harness_error", b"", "confirmatory"),
+        (slot(0), "harness_error", A_CALL, "confirmatory"),  # its last call had a reply, or the program died on its own
+        (slot(1), "provider_error", b"", "confirmatory"),  # nobody was asked
+        (slot(1, "minus"), "harness_error", b"", "confirmatory"),
+    ) == {"plus": 3, "minus": 1}
+
+
+def test_a_provider_error_that_the_gateway_has_a_call_of_does_not() -> None:
+    assert told(small({"e": PAIRED % "tango"}), (slot(0), "provider_error", A_CALL, "confirmatory")) == {}
+
+
+def test_neither_does_a_smoke_run_nor_a_slot_that_an_amendment_dropped() -> None:
+    plan = small({"e": PAIRED % "tango"})
+    assert told(plan, (slot(0), "harness_error", b"", "smoke"), (slot(99), "harness_error", b"", "confirmatory")) == {}
+
+
+def test_who_asks_by_himself_has_no_word_of_the_gateway() -> None:
+    """An external world's provider error is what its script says of itself, whatever stands beside it."""
+    text = (ROOT / "docs/example/ab-prompts" / PLAN).read_bytes()
+    one = slot(0, "stepwise", "sums")
+    plan = open_plan_bytes(text, PLAN)
+    assert told(plan, (one, "provider_error", A_CALL, "confirmatory")) == {"stepwise": 1}
+
+
+DRAWS_AGAIN = """
+    import hashlib
+    mark = Path(MARKS) / hashlib.sha256(repr(slot["slot"]).encode()).hexdigest()
+    if slot["slot"]["arm"] == "stepwise" and slot["slot"]["seed"] < 4 and not mark.exists():
+        mark.touch()
+        record["ended"], record["why"] = "provider_error", "HTTP 529"
+    if slot["slot"]["seed"] == 39:
+        record["measures"]["correct"] = None
+    json.dump(record, sys.stdout)"""
+
+
+@pytest.mark.slow
+def test_a_script_that_draws_its_bad_draws_again_supports_no_claim(tmp_path: Path) -> None:
+    """Every slot has its episode in the end, 4 of 40 by a second draw, and one is null: cap 0.05."""
+    study, marks = tmp_path / "study", tmp_path / "marks"
+    marks.mkdir()
+    make_own_harness(study)
+    script: Any = study / "harness/ask.py"
+    text = script.read_text()
+    assert text.count("\n    json.dump(record, sys.stdout)") == 1
+    script.write_text(
+        text.replace("\n    json.dump(record, sys.stdout)", DRAWS_AGAIN.replace("MARKS", repr(str(marks))))
+    )
+    for words in (("seal",), ("run", "--jobs", "1"), ("analyse",), ("publish",)):
+        ok(call(words[0], PLAN, *words[1:], cwd=study))
+    (edition,) = (study / "publications").iterdir()
+    report = (edition / "report.md").read_text()
+    assert "| drawn again |" in report and "4 tries drawn again in arm stepwise, 0 in arm terse." in report
+    claim = "5 of 40 in stepwise, 1 of them null; 4 tries drawn again in arm stepwise, 0 in arm terse."
+    assert claim in report
+    assert "Slots that count as lost: gain on correct: 5 of 40 in stepwise, 1 of them null; " in report
+    assert "exceeded in stepwise: claims are withheld" in report and "not exceeded" not in report
+    assert "share of slots without an outcome, for whatever reason: 1 of 40 against 1 of 40" in report
+    assert (
+        "was built again from its bundle, the same bytes"
+        in ok(call("verify", edition, "--replay=unsafe", cwd=study)).out
+    )
