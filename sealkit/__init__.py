@@ -1,3 +1,3 @@
 """sealkit: experiments on AI agents whose conclusions a stranger can check."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -35,7 +35,7 @@ from sealkit.plan.uses import uses_of
 from sealkit.wire.canon import encode_value
 from sealkit.wire.records import Json
 
-RESULTS = "sealkit/results/v1"
+RESULTS = "sealkit/results/v2"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from sealkit.wire.chain import Analysed, JournalHead
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.records import Json
 
-EDITION: Final = "sealkit/edition/v1"
+EDITION: Final = "sealkit/edition/v2"
 
 
 @dataclass(frozen=True, slots=True)

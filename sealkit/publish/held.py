@@ -25,7 +25,7 @@ from sealkit.publish.bundle import make_bundle
 from sealkit.publish.document import claim_row, document_of, evidence_of, journal_upto, rulings
 from sealkit.publish.measuring import pins_since
 from sealkit.publish.parts import Row, part_of, rows_of
-from sealkit.publish.released import RESULTS, Released
+from sealkit.publish.released import OWN, RESULTS, Released
 from sealkit.publish.review import Review
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.sealed import SealedPlan
@@ -33,12 +33,16 @@ from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value, digest_json, encode_value
 from sealkit.wire.chain import EpisodeKept
 from sealkit.wire.digest import short
-from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 from sealkit.wire.records import Json
 from sealkit.wire.verdict import Origin
 
 _MAP: Final = "claims_follow_map"
 _HELD_BACK: Final = ("exploratory", "withheld")  # each holds back more than the one before it
+_is_sentence = re.compile(
+    r"\$\.(methods|does_not_prove\[[0-9]+\]|gates\[[0-9]+\]\.(evidence|meaning)|gates_not_asked\[[0-9]+\]\.meaning"
+    r"|claims\[[0-9]+\]\.why)\Z"
+).match
 _programs_said = re.compile(r"the programs of ([0-9]{1,12}) episodes").search
 
 
@@ -168,10 +172,22 @@ def _verdicts(one: Earlier, quoted: Row) -> dict[tuple[str, str | None], str]:
 
 
 def compare(released: Released, due: Row) -> None:
-    """`UntrustedError` naming the first place at which the edition is not `due`."""
-    line = encode_value(due)
+    """`UntrustedError` naming the first place at which the edition is not `due`.
+
+    Where another sealkit made it, by its own word, its sentences may be worded otherwise, and no more than that: then
+    this one cannot tell who worded them so, which is a `HarnessError`.
+    """
+    line, reworded = encode_value(due), ""
     for where, found, expected in _differences(released.document, decode_value(line), "$"):
-        _refuse(released, where, found, expected)
+        if released.made_by == OWN or not _is_sentence(where) or not (found is _ABSENT or isinstance(found, str)):
+            _refuse(released, where, found, expected)
+        reworded = reworded or where
+    if reworded:
+        raise HarnessError(
+            f"{reworded} is not worded as this sealkit words it; all that is no such sentence was compared, the same",
+            where=_where(released),
+            remedy=f"made by {released.made_by}, by its own word: verify with that one",
+        )
     if line + b"\n" != released.results:
         raise UntrustedError("is not written as an edition is", where=_where(released), remedy="it was edited")
 

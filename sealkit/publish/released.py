@@ -11,6 +11,7 @@ that needs no run, building the edition again the rest.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +31,11 @@ from sealkit.seal.history import Anchor
 from sealkit.wire.canon import decode_value, digest_json, encode_value
 from sealkit.wire.chain import parse_head
 from sealkit.wire.digest import digest_bytes, short
-from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 
 RESULTS: Final = "results.json"
 FILES: Final = (RESULTS, "report.md", "report.html", BUNDLE)
+_is_edition = re.compile(r"sealkit/edition/v[1-9][0-9]{0,3}\Z").match
 OWN: Final = f"sealkit {sealkit.__version__}"
 _MAX_REPORT: Final = 2 * MAX_RESULTS
 
@@ -91,7 +93,11 @@ def open_released(folder: Path) -> Released:
         raise UntrustedError(what, where=str(folder), remedy="an edition has four files: fetch the whole of it")
     results = read_file_safely(folder / RESULTS, inside=folder, limit=MAX_RESULTS)
     document = decode_value(results.removesuffix(b"\n"), where=where)
-    if not isinstance(document, dict) or document.get("type") != EDITION or not results.endswith(b"\n"):
+    kind = document.get("type") if isinstance(document, dict) else None
+    if kind != EDITION and isinstance(kind, str) and _is_edition(kind):
+        what = f"is written as {kind}, and this sealkit reads {EDITION}"
+        raise HarnessError(what, where=where, remedy="its bundle holds the sealkit that was sealed")
+    if not isinstance(document, dict) or kind != EDITION or not results.endswith(b"\n"):
         raise MalformedError(f"is no {EDITION}", where=where, remedy="it was edited")
     if document.get("edition") != folder.name:
         raise UntrustedError(

@@ -119,7 +119,7 @@ def test_too_many_exclusions_hold_claims_back_and_the_edition_says_so(held: Path
 
 def test_an_edition_says_what_it_stands_on(edition: Path) -> None:
     document = results(edition)
-    assert (document["type"], document["edition"]) == ("sealkit/edition/v1", edition.name)
+    assert (document["type"], document["edition"]) == ("sealkit/edition/v2", edition.name)
     assert document["study"]["slots"] == document["study"]["admitted"] == 8
     assert [gate["open"] for gate in document["gates"]] == [True] * 5
     assert [gate["gate"] for gate in document["gates_not_asked"]] == [

@@ -22,7 +22,7 @@ from sealkit.publish.released import Released, check_released, open_released
 from sealkit.publish.review import Review, review
 from sealkit.verify.study import Study, open_study
 from sealkit.wire.canon import encode_value
-from sealkit.wire.errors import MalformedError, SealkitError, UntrustedError
+from sealkit.wire.errors import HarnessError, MalformedError, SealkitError, UntrustedError
 from tests.studies import PLAN, SMALL, call, ok, plan_text
 
 
@@ -109,6 +109,26 @@ def test_every_field_of_results_changed_alone_is_refused(opened: tuple[Study, Re
     assert passed == []
     with pytest.raises(UntrustedError, match="was published; it was edited"):
         check_released(held(released, changed(released.document, ("made_by",))), found)
+
+
+def test_another_sealkit_may_word_its_sentences_otherwise_and_nothing_else(
+    opened: tuple[Study, Review], edition: Path
+) -> None:
+    released = open_released(edition)
+    document = copy.deepcopy(released.document) | {
+        "made_by": "sealkit 99",
+        "methods": "Otherwise.",
+        "does_not_prove": [],
+    }
+    due = due_of(held(released, document), *opened)
+    with pytest.raises(HarnessError, match=r"(methods|does_not_prove\[0\]) is not worded as this sealkit words it"):
+        compare(held(released, document), due)
+    own: Any = copy.deepcopy(document) | {"made_by": released.document["made_by"]}
+    with pytest.raises(UntrustedError, match=r"\$\.methods|does_not_prove"):
+        compare(held(released, own), due | {"made_by": own["made_by"]})
+    document["claims"][0]["text"] = "It always works."
+    with pytest.raises(UntrustedError, match=r"claims\[0\]\.text"):
+        compare(held(released, document), due)
 
 
 def test_a_field_too_many_or_too_few_is_refused(opened: tuple[Study, Review], edition: Path) -> None:

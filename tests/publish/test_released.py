@@ -155,11 +155,30 @@ def test_results_that_no_report_can_be_made_of_are_refused(edit: Callable[[Any],
     assert "results.json" in found.err or "report" in found.err
 
 
-@pytest.mark.parametrize("data", [b"", b"{}\n", b"[]\n", b'{"type":"sealkit/edition/v2"}\n', b"\xff\n", b"null\n"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}\n",
+        b"[]\n",
+        b'{"type":"sealkit/edition/v2"}\n',
+        b'{"type":"sealkit/edition/x"}\n',
+        b"\xff\n",
+        b"null\n",
+    ],
+)
 def test_what_is_no_edition_is_refused(data: bytes, edition: Path) -> None:
     (edition / "results.json").write_bytes(data)
     found = verify(edition)
     assert found.code == 1 and "results.json" in found.err, found.said
+
+
+def test_an_edition_of_another_format_is_not_called_edited(edition: Path) -> None:
+    (edition / "results.json").write_bytes(b'{"type":"sealkit/edition/v1"}\n')
+    found = verify(edition)
+    assert (
+        found.code == 3 and "is written as sealkit/edition/v1, and this sealkit reads sealkit/edition/v2" in found.err
+    )
 
 
 def test_an_edition_made_by_another_sealkit_is_checked_but_for_its_layout(
@@ -177,7 +196,8 @@ def test_an_edition_made_by_another_sealkit_is_checked_but_for_its_layout(
     document["does_not_prove"] = []
     (folder / "results.json").write_bytes(encode_value(document) + b"\n")
     found = verify(folder)
-    assert found.code == 1 and "$.does_not_prove[0] is not there" in found.err and "than sealkit 99" in found.err
+    assert found.code == 3 and "$.does_not_prove[0] is not worded as this sealkit words it" in found.err
+    assert "made by sealkit 99, by its own word: verify with that one" in found.err
 
 
 # --- an edition as an anchor ---------------------------------------------------------------------
