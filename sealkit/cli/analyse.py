@@ -108,7 +108,7 @@ def print_amended(after: Amended) -> None:
         click.echo("  with the episodes that were superseded in their place: the same verdicts")
     if after.other_code and not after.differing:
         pins = ", ".join(map(short, after.other_code))
-        click.echo(f"  by the ruling code of pin {pins}, since the first attempt: the same verdicts")
+        click.echo(f"  by the code of pin {pins}, since the first attempt: the same verdicts")
     for row in after.differing:
         name = f"{row['hypothesis']} on {row['metric']}" if row["metric"] else str(row["hypothesis"])
         click.echo(f"  {name}: {row['verdict']}, but {row['other']} by the {row['source']}")

@@ -4,8 +4,8 @@
     found.reservations          for `infer.claims.rule_claims`; its notes say "as amended before the first look"
     found.rows                  one row an amendment, for the report
     found.sensitivity           effects and verdicts with the first episodes in the place of those that were run again
-    found.other_code            by pin, the verdicts of ruling code that was pinned when there could be outcomes and has
-                                changed since
+    found.other_code            by pin, the verdicts of code that was pinned when there could be outcomes and is not in
+                                force any more
     found.earlier               what was asked then or later and is not asked any more: verdicts, withheld claims
     found.gates                 the gates that amendments brought or left out then or later
 

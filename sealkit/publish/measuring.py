@@ -6,8 +6,8 @@ judge. More readings of the same episodes are kept where an amendment asks for t
 
     first_cells   blocks were run again: each slot with its first episode, as if nothing had been superseded
     sealed_cells  this sealkit rules by other code than was sealed: the same, by the analysis that was
-    beside        ruling code changed when there could be outcomes: the same episodes, by the judge and analysis of each
-                  pin from that of the first attempt on
+    beside        code changed when there could be outcomes, whatever it was for: the same episodes, by the judge and
+                  analysis of each pin from that of the first attempt on
     earlier       what was asked when there could be outcomes and is not asked any more: by the plan that asked, also
                   with the episodes of slots that an amendment dropped
 """
@@ -26,7 +26,7 @@ from sealkit.publish.analysis_code import moved_analysis_code
 from sealkit.publish.asked import Earlier, asked_earlier
 from sealkit.publish.other_code import FarCells, far_cells
 from sealkit.run.progress import SlotIndex
-from sealkit.seal.changes import changes
+from sealkit.seal.changes import other_code
 from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.pins import Pinned
@@ -49,10 +49,10 @@ def pins_since(sealed: SealedPlan, phases: Collection[Phase]) -> tuple[Pinned, .
 
 
 def pins_of_other_code(sealed: SealedPlan) -> tuple[Pinned, ...]:
-    """The pins since the first confirmatory attempt whose ruling code is not today's, one for each such code."""
+    """The pins since the first confirmatory attempt whose code is not today's, one for each such code."""
     found: list[Pinned] = []
     for pinned in pins_since(sealed, TRIED):
-        if all(changes(pinned.version, other.version).ruling for other in (sealed.latest, *found)):
+        if all(other_code(pinned.closure, other.closure) for other in (sealed.latest, *found)):
             found.append(pinned)
     return tuple(found)
 
@@ -74,7 +74,7 @@ class Told(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The episodes that count, by the ruling code of an earlier pin."""
+    """The episodes that count, by the code of an earlier pin."""
 
     pinned: Pinned
     cells: FarCells
@@ -83,8 +83,8 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What was asked earlier, with the cells of its plan: told by today's judge, and, where ruling code has changed
-    since, `far` ones, told by that plan's own, whose verdicts count.
+    """What was asked earlier, with the cells of its plan: told by today's judge, and, where code has changed since,
+    `far` ones, told by that plan's own, whose verdicts count.
     """
 
     earlier: Earlier
@@ -236,7 +236,7 @@ def _asking(study: Study, one: Earlier) -> Asking:
     spec, under = one.pinned.plan.spec, study.under[one.pinned.pin]
     cells = Cells(spec)
     outcomes = Outcomes(study.latest, cells, spec)
-    if study.isolation is None or not changes(one.pinned.version, study.sealed.latest.version).ruling:
+    if study.isolation is None or not other_code(one.pinned.closure, study.sealed.latest.closure):
         return Asking(one, cells, outcomes, None, None)
     far = study.keep(far_cells(one.pinned, study.isolation))
     return Asking(one, cells, outcomes, far, Outcomes(under, far, spec))

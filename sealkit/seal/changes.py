@@ -91,6 +91,14 @@ def unchanged_words(before: PlanSeal, after: PlanSeal) -> tuple[str, ...]:
     return tuple(word for word, sections in ASKED.items() if not moved & set(sections))
 
 
+def other_code(before: Closure, after: Closure) -> bool:
+    """Whether any file but the lock is another: what runs in one process with a judge could change what it says.
+
+    The classes above say what a file is for. They do not bound what it can do, so no ruling rests on them alone.
+    """
+    return any(one.path != LOCK for one in drift(before, after))
+
+
 def is_ruling(path: str, judge: frozenset[str]) -> bool:
     """Whether a file of a closure is ruling code, given the files of the judge."""
     return path in judge or path.startswith(RULING_FOLDERS)

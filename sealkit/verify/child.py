@@ -1,11 +1,12 @@
-"""The far side of a replay: runs the sealed world and judge, and answers in canonical JSON lines.
+"""The far side of a replay: runs the sealed world, judge or verifier, and answers in canonical JSON lines.
 
 It lives in the sealed source, is started by `verify.sandbox`, and speaks one request, one answer. Each is a JSON
 line; lines of a study travel as they are, each on a line of its own behind it, under the names in `raw`. The first
 request is the same in every version of this protocol, so that each side learns first what the other speaks:
 
-    {"op": "hello"}                                                      → {"protocol": 1}
-    {"op": "load", "judge": "worlds/house/judge", "world": "house"}     → {"measures": ["success", …]}
+    {"op": "hello"}                                                      → {"alone": true, "protocol": 1}
+    {"op": "load", "world": "house"}                                     → {"measures": []}
+    {"op": "load", "judge": "worlds/house/judge"}                        → {"measures": ["success", …]}
     {"op": "rerun", "pin": …, "judge": …, "slot": {…}, "moves": [{…}, …], "ended": …, "why": …,
      "raw": ["scenario"]}                                                → {"raw": ["episode"]}
     {"op": "play", "agent": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["scenario"]}   → {"raw": ["episode"]}
@@ -19,6 +20,9 @@ request is the same in every version of this protocol, so that each side learns 
     {"op": "scenario", "family": …, "params": {…}, "seed": …}            → {"raw": ["scenario"]}
     {"op": "check", "verifier": "NAME", "pin": …, "judge": …, "slot": {…}, "raw": ["episode", "scenario"]}
                                                                          → a verdict
+
+World and judge are loaded in processes of their own: Python lets whatever shares a process with the judge change what
+it says. `alone` tells that this child can be asked for one of them; one of an older sealkit loads both or nothing.
 
 A reply is the body of a response in base64, a call a line of calls.jsonl. What goes wrong in the study's own code is
 answered as {"error": "…"}; the process goes on.
@@ -65,6 +69,7 @@ from sealkit.world.sdk import Judge, Reader
 from sealkit.world.witness import rerun
 
 PROTOCOL: Final = 1  # raised by any change after which a child of the version before answers otherwise
+HELLO: Final[dict[str, Json]] = {"alone": True, "protocol": PROTOCOL}
 
 Request: TypeAlias = dict[str, Json]
 Raw: TypeAlias = dict[str, bytes]
@@ -84,7 +89,7 @@ class Child:
         """The answer to one request, and the lines that go with it."""
         op = request["op"]
         if op == "load":
-            return self._load(str(request["world"]), str(request["judge"])), {}
+            return self._load(request.get("world"), request.get("judge")), {}
         if op == "rerun":
             return {}, {"episode": self._rerun(request, raw)}
         if op == "play":
@@ -103,10 +108,13 @@ class Child:
             return self._check(request, raw), {}
         return {"error": f"no operation {op!r}"}, {}
 
-    def _load(self, world: str, judge: str) -> Json:
-        self.world = load_world(self.source, world)
-        self.judge, measures = load_judge(self.source, judge)
-        self._judge_path, self._readers = judge, {}
+    def _load(self, world: Json, judge: Json) -> Json:
+        measures: tuple[str, ...] = ()
+        if world is not None:
+            self.world = load_world(self.source, str(world))
+        if judge is not None:
+            self.judge, measures = load_judge(self.source, str(judge))
+            self._judge_path, self._readers = str(judge), {}
         return {"measures": list(measures)}
 
     def _rerun(self, request: Request, raw: Raw) -> bytes:
@@ -234,7 +242,7 @@ def serve(answers_to: Callable[[Request, Raw], tuple[Json, Raw]]) -> None:
         try:
             request = cast(Request, decode_value(line.rstrip(b"\n"), where="request"))
             raw = {str(name): requests.readline()[:-1] for name in cast(list[str], request.get("raw", []))}
-            answer, lines = ({"protocol": PROTOCOL}, {}) if request["op"] == "hello" else answers_to(request, raw)
+            answer, lines = (HELLO, {}) if request["op"] == "hello" else answers_to(request, raw)
             spoken = spelled(cast(dict[str, Json], answer), lines)
         except SealkitError as error:
             spoken = spelled({"error": str(error)}, {})

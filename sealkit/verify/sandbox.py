@@ -50,7 +50,8 @@ class Sandbox:
     `isolation` is what the caller insists on: `kernel` refuses to run where the system gives less,
     `limits` takes the best there is without insisting. `level` says what was given. A child that breaks the
     protocol, or takes too long, is ended at once, and every later request says so. `sealed_by` is the version of
-    sealkit that the source was sealed with: one that speaks another protocol is refused.
+    sealkit that the source was sealed with: one that speaks another protocol is refused. `alone` says whether the child
+    can load a world or a judge without the other.
     """
 
     SIDE = "sealkit.verify.child"  # the module of the sealed source that answers
@@ -89,11 +90,12 @@ class Sandbox:
                 remedy="--replay=unsafe runs the study's code with limits only",
             )
         try:
-            spoken = self._ask({"op": "hello"}, {})[0].get("protocol")
+            said = self._ask({"op": "hello"}, {})[0]
         except BrokenOffError:
             raise
         except HarnessError:
-            spoken = None  # what was sealed before there were versions knows no such request
+            said = {}  # what was sealed before there were versions knows no such request
+        spoken, self.alone = said.get("protocol"), said.get("alone") is True
         if type(spoken) is not int or spoken != PROTOCOL:
             theirs = f"is {spoken}" if type(spoken) is int else "has no number"
             raise HarnessError(
@@ -122,9 +124,11 @@ class Sandbox:
 
     # --- requests ------------------------------------------------------------------------------
 
-    def load(self, world: str, judge: str) -> tuple[str, ...]:
-        """Load the world and the judge; the names of the judge's measures."""
-        measures = self._ask({"op": "load", "world": world, "judge": judge}, {})[0].get("measures")
+    def load(self, world: str | None, judge: str | None) -> tuple[str, ...]:
+        """Load the world, the judge, or both; the names of the judge's measures."""
+        request: dict[str, Json] = {"op": "load"}
+        request |= {name: one for name, one in (("world", world), ("judge", judge)) if one is not None}
+        measures = self._ask(request, {})[0].get("measures")
         if not isinstance(measures, list):
             raise HarnessError("the sealed source names no measures")
         return tuple(str(name) for name in measures)

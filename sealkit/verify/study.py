@@ -35,7 +35,8 @@ from sealkit.verify.folder import check_folder
 from sealkit.verify.logs import Logs
 from sealkit.verify.readings import NONE, ReadingReruns, Replies, Reply, replies_of, taken_of
 from sealkit.verify.sandbox import Isolation, Sandbox
-from sealkit.verify.under_pin import Reviewer, Sandboxes, UnderPin, VerifierState
+from sealkit.verify.sandboxes import WORLD, Sandboxes
+from sealkit.verify.under_pin import Reviewer, UnderPin, VerifierState
 from sealkit.wire.attempts import Calls, Tried, read_calls
 from sealkit.wire.calls import Purpose
 from sealkit.wire.chain import Entry, EpisodeKept, Failed, Read, Slot
@@ -214,9 +215,7 @@ class Study:
         assert shelved is not None and taken is not None, "Standing and CallChecks have refused it"
         line = episode_line(self.sealed.receipts, shelved, inside=self.sealed.study)
         trusted = self.sealed.under(shelved.pin).trusted(event.slot)
-        self.readings.check(
-            under.sandbox, under.pinned.plan.data, event, taken, trusted, line, calls, self.calls.bodies
-        )
+        self.readings.check(under.judge, under.pinned.plan.data, event, taken, trusted, line, calls, self.calls.bodies)
 
     def check_scenarios(self) -> Count:
         """Let the world of every pin make its scenarios again; how many, all with the sealed bytes."""
@@ -280,7 +279,7 @@ def open_study(plan_path: Path, *, replay: Isolation | None) -> Study:
         check_folder(sealed)
         sandboxes = Sandboxes(replay, closing)
         if replay is not None:
-            sandboxes.of(sealed.latest)  # at once: whether this system isolates it is known before anything is read
+            sandboxes.of(sealed.latest, WORLD)  # at once: whether this system isolates it is known before a read
         return Study(sealed, sandboxes, closing)
     except BaseException:
         closing.close()

@@ -6,17 +6,15 @@ that were pinned then. Two pins whose code is the same share their child process
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 from sealkit.plan.actors import ReferenceWorld
 from sealkit.seal.pins import Pinned
 from sealkit.seal.tree import tree_record
 from sealkit.verify.readings import NONE, Replies, read_measures_of
-from sealkit.verify.sandbox import BrokenOffError, Isolation, Sandbox
+from sealkit.verify.sandbox import BrokenOffError, Sandbox
+from sealkit.verify.sandboxes import JUDGE, VERIFIER, WORLD, Sandboxes
 from sealkit.wire.canon import decode_record
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, UntrustedError
@@ -29,34 +27,6 @@ from sealkit.world.reference import reference_root
 REPLAY = "replay"
 VerifierState: TypeAlias = Literal["equals the sealed one", "differs from the sealed one", "the study's own"]
 Check: TypeAlias = Callable[[Trusted, bytes], Verdict]
-
-
-class Sandboxes:
-    """The sandboxes of a study; none where no code of the study is to run.
-
-    For each code that was pinned there is one in which its world and judge run, and one for each verifier of the
-    study's own: what a verifier does to its process, it does not do to the rerun that other verdicts rest on.
-    """
-
-    def __init__(self, isolation: Isolation | None, closing: contextlib.ExitStack) -> None:
-        self.isolation = isolation
-        self._closing = closing
-        self._open: dict[tuple[object, ...], Sandbox] = {}
-
-    def of(self, pinned: Pinned, verifier: str | None = None) -> Sandbox:
-        """The sandbox over the source of this pin, for its world and judge or for one verifier of the study's own.
-
-        `HarnessError` if no code of the study is to run.
-        """
-        if self.isolation is None:
-            raise HarnessError("no code of the study is run here", remedy="give --replay")
-        closure, spec = pinned.closure, pinned.plan.spec
-        world = spec.world.name if isinstance(spec.world, ReferenceWorld) else None
-        key = (*((tree.path, tree.root) for tree in closure.trees), closure.files, closure.lock, world, spec.judge)
-        key += (verifier,)
-        if key not in self._open:
-            self._open[key] = self._closing.enter_context(open_sandbox(pinned, self.isolation))
-        return self._open[key]
 
 
 class Reviewer:
@@ -86,8 +56,13 @@ class UnderPin:
 
     @property
     def sandbox(self) -> Sandbox:
-        """The child over the source of this pin in which its world and judge run."""
-        return self._sandboxes.of(self.pinned)
+        """The child over the source of this pin in which its world and arms run."""
+        return self._sandboxes.of(self.pinned, WORLD)
+
+    @property
+    def judge(self) -> Sandbox:
+        """The child over the source of this pin in which its judge runs, and nothing else of the study."""
+        return self._sandboxes.of(self.pinned, JUDGE)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -108,10 +83,10 @@ class UnderPin:
         """
         if self.pinned.plan.spec.judge is None:
             return measured(decode_record(line, Recorded, where="recorded episode"))
-        spec, measures = self.pinned.plan.spec, self.sandbox.judge(trusted.scenario, line)
+        spec, measures = self.pinned.plan.spec, self.judge.judge(trusted.scenario, line)
         if not spec.readings:
             return measures
-        return {**measures, **read_measures_of(self.sandbox, spec, trusted, line, replies)}
+        return {**measures, **read_measures_of(self.judge, spec, trusted, line, replies)}
 
     def check_scenarios(self) -> Count:
         """Let the world of this pin make every scenario of its manifest again; how many, all with the same bytes."""
@@ -148,7 +123,7 @@ class UnderPin:
 
     def _own(self, verifier: str) -> Sandbox:
         """The child of a verifier that is the study's own."""
-        return self._sandboxes.of(self.pinned, verifier)
+        return self._sandboxes.of(self.pinned, VERIFIER, verifier)
 
 
 def _both(own: Verdict, sealed: Verdict) -> Verdict:
@@ -164,17 +139,3 @@ def _guarded(check: Check, trusted: Trusted, line: bytes) -> Verdict:
         return Errored(message=str(error))
     except Exception as error:  # the verifier's boundary: whatever it raises is its failure, not the episode's
         return Errored(message=f"{type(error).__name__}: {error}")
-
-
-@contextlib.contextmanager
-def open_sandbox(pinned: Pinned, isolation: Isolation) -> Iterator[Sandbox]:
-    """The sealed source of a pin, unpacked in a fresh folder and loaded in a child process."""
-    spec = pinned.plan.spec
-    with tempfile.TemporaryDirectory(prefix="sealkit-replay-") as folder:
-        source = Path(folder) / "source"
-        source.mkdir()
-        pinned.unpack_source(source)
-        with Sandbox(source, isolation=isolation, sealed_by=pinned.commitment.sealkit) as sandbox:
-            if isinstance(spec.world, ReferenceWorld) and spec.judge is not None:  # of another only the verifiers run
-                sandbox.load(spec.world.name, spec.judge)
-            yield sandbox
