@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -98,6 +98,8 @@ def print_analysis(spec: Spec, analysis: Analysis) -> None:
 
 def print_amended(after: Amended) -> None:
     """What amendments, withdrawals and lost readings make of the analysis; nothing if there are none."""
+    for row in after.analyses:
+        click.echo(f"  {_earlier_analysis(row)}")
     if not (after.rows or after.reservations.withheld or after.reservations.exploratory):
         return
     heading("amendments" if after.rows else "claims")
@@ -120,6 +122,14 @@ def print_amended(after: Amended) -> None:
     for status, reasons in (("withheld", after.reservations.withheld), ("exploratory", after.reservations.exploratory)):
         for name, why in reasons.items():
             click.echo(f"  {status}: {'every claim' if name == '*' else f'claim {name}'}: {escape(why)}")
+
+
+def _earlier_analysis(row: Mapping[str, Json]) -> str:
+    before = f"an analysis was recorded at {row['recorded_at']} with"
+    if row["hypothesis"] is None:
+        return f"{before} other results, {short(str(row['results']))}"
+    name = f"{row['hypothesis']} on {row['metric']}" if row["metric"] else str(row["hypothesis"])
+    return f"{before} {name} {row['verdict']}, which is {row['now'] or 'not asked'} now"
 
 
 def by_pin(analysis: Analysis) -> Iterator[str]:

@@ -7,6 +7,7 @@
     found.other_code            by pin, the verdicts of code that was pinned when there could be outcomes and is not in
                                 force any more
     found.earlier               what was asked then or later and is not asked any more: verdicts, withheld claims
+    found.analyses              verdicts of analyses that were recorded earlier, where they are others today
     found.gates                 the gates that amendments brought or left out then or later
 
 The rule is that of docs/decisions/0008, decided where its words are made (`seal.foundations`). What an amendment made
@@ -33,6 +34,7 @@ from sealkit.publish.lost_readings import held_by_readings
 from sealkit.publish.lost_values import held_by_values
 from sealkit.publish.measuring import Asking, pins_since
 from sealkit.publish.other_code import Verdicts
+from sealkit.publish.recorded_analyses import otherwise
 from sealkit.publish.review import Review
 from sealkit.seal.changes import unchanged_words
 from sealkit.seal.commitment import Amendment
@@ -41,7 +43,7 @@ from sealkit.seal.in_force import COMPLETE, LOOKED, TRIED, WHEN
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
-from sealkit.wire.digest import short
+from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.records import Json
 
 
@@ -65,6 +67,7 @@ class Amended:
     differing: tuple[Mapping[str, Json], ...]  # verdicts that are others in `sensitivity` or `other_code`
     earlier: tuple[Mapping[str, Json], ...]
     earlier_claims: tuple[ClaimRuling, ...]
+    analyses: tuple[Mapping[str, Json], ...]
     gates: Mapping[Gate, str]
 
     @property
@@ -119,6 +122,7 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
         earlier_claims=tuple(
             ruling for one, ruled in earlier for ruling in claims_of_earlier(one, ruled, found.withdrawn)
         ),
+        analyses=tuple(otherwise(found.recorded_analyses, digest_bytes(analysis.line), today)),
         gates=gates_amended(sealed.pins),
     )
 
@@ -159,6 +163,9 @@ def _exploratory(
         when = f"amendment {amendment.number}, {WHEN[amendment.phase]},"
         for name, moved in made_exploratory(before.plan, after.plan, amendment.phase).items():
             reasons.setdefault(name, f"{when} changed what it stands on: {', '.join(moved)}")
+    for past in found.recorded_analyses:  # before what only measures decide: the journal alone says it to everybody
+        for name, why in _unlike(sealed, analysis, past.verdicts, f"in the analysis recorded at {past.time}"):
+            reasons.setdefault(name, why)
     for pinned in pins_since(sealed, TRIED):
         cap = pinned.plan.spec.sample.exclusion_cap_per_arm
         if cells is not None and (over := arms_over(cap, cells)):

@@ -1,7 +1,8 @@
 """Makes the preregistered analysis of a sealed study, and records that it was made.
 
 The sealed judge measures in a child process, the plan's own rules rule. Into the journal go, in this order:
-`verified`, `admitted`, `looked` (from here on outcomes are known), `analysed` with the digest of the results.
+`verified`, `admitted`, `looked` (from here on outcomes are known), `analysed` with the digest of the results and what
+they came to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sealkit.publish.analysis_code import moved_analysis_code
 from sealkit.publish.review import Review, arm_counts, review
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
-from sealkit.wire.chain import Admitted, Analysed, Looked
+from sealkit.wire.chain import Admitted, Analysed, Looked, Ruled
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
 from sealkit.wire.text import counted
@@ -81,5 +82,6 @@ def record_analysis(study: Study, found: Review, analysis: Analysis, *, now: Cal
     journal.append(found.verified, now=now())
     journal.append(Admitted(arms=arm_counts(found.arms)), now=now())
     journal.append(Looked(what="analyse"), now=now())
-    journal.append(Analysed(results=results), now=now())
+    verdicts = tuple(Ruled(one.hypothesis, one.metric, one.verdict) for one in analysis.verdicts)
+    journal.append(Analysed(results=results, verdicts=verdicts), now=now())
     return True

@@ -117,6 +117,7 @@ def document_of(
         "gates_not_asked": [{"gate": gate, "meaning": GATE_MEANINGS[gate]} for gate in not_asked(ruled.gates)],
         "amendments": [dict(row) for row in after.rows],
         "after_amendments": dict(after.record),
+        **_analyses(after),
         "withdrawn": dict(found.withdrawn),
         "methods": methods(spec, sealed.seal, sealed.pin, upto.course),
         "study": _study(study, found, upto.course, upto.head, results) | {"bundle": bundle},
@@ -186,6 +187,12 @@ def claim_row(spec: Spec, ruling: ClaimRuling) -> Json:
         "does_not_show": ruling.claim.does_not_show, "needs": needs, "why": ruling.why,
         "evidence": spec.evidence,
     }  # fmt: skip
+
+
+def _analyses(after: Amended) -> dict[str, Json]:
+    """What earlier analyses came to, where it is not what this edition says."""
+    rows: list[Json] = [dict(row) for row in after.analyses]
+    return {"earlier_analyses": rows} if rows else {}
 
 
 def _readings(found: Review) -> dict[str, Json]:

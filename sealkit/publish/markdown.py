@@ -42,7 +42,8 @@ def _lines(document: Row) -> Iterator[str]:
         ruled = planned_parts.ruled_lines(verdict, plan, rows_of(analysis, "effects"))
         yield from (f"  - {_paragraph(line)}" for line in (*ruled, *parts.verdict_lines(verdict)))
     earlier = parts.earlier_table(part_of(document, "after_amendments"))
-    yield from _table(earlier) if earlier else ()
+    analyses = parts.analyses_table(document)
+    yield from _tables(tuple(table for table in (earlier, analyses) if table))
     yield "\nNot shown, whatever the verdicts:\n"
     yield from (f"- {_paragraph(sentence)}" for sentence in cast(list[str], document["does_not_prove"]))
     yield from _claims(document)

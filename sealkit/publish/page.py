@@ -54,6 +54,7 @@ def _contents(shown: Row) -> dict[str, object]:
         "planned": planned_parts.planned_tables(plan),
         "columns": planned_parts.COLUMNS,
         "earlier": parts.earlier_table(after),
+        "analyses": parts.analyses_table(shown),
         "does_not_prove": shown["does_not_prove"],
         "strata": parts.strata(rows_of(shown, "claims")),
         "plots": effect_parts.plots(effects),

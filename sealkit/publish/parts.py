@@ -291,6 +291,21 @@ def earlier_table(after: Row) -> Table | None:
     return Table(caption, ("hypothesis", "says", "verdict", "as asked today", "changed by"), rows)
 
 
+def analyses_table(document: Row) -> Table | None:
+    """What analyses that were recorded earlier came to, where it is not what this report says."""
+    rows = tuple(
+        (str(row["recorded_at"]), str(row["head"]),
+         named(row) if row.get("hypothesis") else f"other results, {row['results']}",
+         words(str(row["verdict"])) if row.get("verdict") else "not recorded",
+         words(str(row["now"])) if row.get("now") else "not asked" if row.get("hypothesis") else "see above")
+        for row in rows_of(document, "earlier_analyses")
+    )  # fmt: skip
+    if not rows:
+        return None
+    caption = "Analyses that were recorded before this one, and came to something else"
+    return Table(caption, ("recorded at", "head", "hypothesis", "verdict then", "verdict now"), rows)
+
+
 def withdrawal_lines(withdrawn: Row) -> tuple[str, ...]:
     """What the authors withdrew, and why."""
     return tuple(

@@ -17,6 +17,7 @@ from sealkit.infer.flow import ArmFlow
 from sealkit.publish.late import Late
 from sealkit.publish.measuring import Measuring
 from sealkit.publish.past import Past
+from sealkit.publish.recorded_analyses import RecordedAnalysis, recorded
 from sealkit.publish.redrawn import Redrawn
 from sealkit.publish.review_notes import notes_of
 from sealkit.run.progress import begin_sealed
@@ -67,11 +68,11 @@ class Review:
     a withdrawal or a withheld body came after the analysis that `analysed` is the digest of. `left_out` counts
     episodes by arm and by what an amendment did to them; `withdrawn` has the reasons of withdrawals, by claim or
     `*`; `published` the digest of each recorded edition's results.json; `analyses` the digest of every analysis
-    that was recorded, `analysed_at` the heads after them, at which editions end; `edition` is that of the analysis
-    in force; `pilot` what was piloted before the seal, as the seal says; `calls` what the confirmatory run asked
-    models, by arm, whether it left an episode or not. `readings` counts those of the episodes that count, by
-    reading and level; what they asked models, `reading_calls`, is no arm's. `late` knows whether slots were played
-    under another harness after a look.
+    that was recorded, `analysed_at` the heads after them, at which editions end, `recorded_analyses` what each came to;
+    `edition` is that of the analysis in force; `pilot` what was piloted before the seal, as the seal says; `calls`
+    what the confirmatory run asked models, by arm, whether it left an episode or not. `readings` counts those of the
+    episodes that count, by reading and level; what they asked models, `reading_calls`, is no arm's. `late` knows
+    whether slots were played under another harness after a look.
     """
 
     head: JournalHead
@@ -95,6 +96,7 @@ class Review:
     published: dict[str, str]
     analyses: tuple[str, ...]
     analysed_at: tuple[JournalHead, ...]
+    recorded_analyses: tuple[RecordedAnalysis, ...]
     edition: str | None
     pilot: Piloted | None
     flow: dict[str, ArmFlow]
@@ -205,6 +207,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         edition=watching.past.edition,
         analyses=tuple(watching.analyses),
         analysed_at=tuple(watching.analysed_at),
+        recorded_analyses=tuple(watching.recorded_analyses),
         pilot=pilot,
         flow=watching.flow(arms),
         pins=measuring.pins if measuring is not None else (study.sealed.latest.pin,),
@@ -235,6 +238,7 @@ class _Watching:
         self.redrawn = Redrawn(study.sealed)
         self.analyses: list[str] = []
         self.analysed_at: list[JournalHead] = []
+        self.recorded_analyses: list[RecordedAnalysis] = []
         self.blocks: list[bytes] = []
         self.moved: set[str] = set()
         self.not_admitted: list[NotAdmitted] = []
@@ -259,6 +263,7 @@ class _Watching:
             self.analysed, self.changed_since = entry.event.results, False
             self.analyses.append(entry.event.results)
             self.analysed_at.append(self.history.head)
+            self.recorded_analyses.append(recorded(entry, entry.event, self.history.head))
         elif isinstance(entry.event, Published):
             self.published[entry.event.edition] = entry.event.results
         elif isinstance(entry.event, Repaired) and entry.shard is None:

@@ -30,7 +30,7 @@ Evidence: {{ study.evidence }}{% if study.evidence == "recorded" %}, not replaya
 </li>
 {% endfor %}
 </ul>
-{% if earlier %}{{ grid(earlier) }}{% endif %}
+{% if earlier %}{{ grid(earlier) }}{% endif %}{% if analyses %}{{ grid(analyses) }}{% endif %}
 <p>Not shown, whatever the verdicts:</p>
 <ul>{% for sentence in does_not_prove %}<li>{{ sentence }}</li>{% endfor %}</ul>
 </section>

@@ -216,10 +216,22 @@ class Looked(Record, frozen=True, tag_field="kind", tag="looked"):
     what: str
 
 
-class Analysed(Record, frozen=True, tag_field="kind", tag="analysed"):
-    """The preregistered analysis was made; `results` is the digest of its file."""
+class Ruled(Record, frozen=True):
+    """The verdict on a hypothesis; `metric` is the one that was asked about, where the hypothesis asks of several."""
+
+    hypothesis: str
+    metric: str | None
+    verdict: str
+
+
+class Analysed(Record, frozen=True, omit_defaults=True, tag_field="kind", tag="analysed"):
+    """The preregistered analysis was made; `results` is the digest of its file, `verdicts` what it came to.
+
+    Entries from before verdicts were recorded have none; so have those of plans without hypotheses.
+    """
 
     results: str
+    verdicts: tuple[Ruled, ...] = ()
 
 
 class Published(Record, frozen=True, tag_field="kind", tag="published"):

@@ -130,6 +130,11 @@ def synthetic() -> Any:
                           {"source": "code of pin 0123456789ab", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
             "earlier": [{"hypothesis": "E0", "metric": "success", "says": "plus does worse", "descriptive": False,
                          "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}]},
+        "earlier_analyses": [
+            {"recorded_at": "2026-11-09T08:00:00Z", "head": f"300:{DIGEST}", "results": DIGEST, "hypothesis": "E",
+             "metric": None, "verdict": "contradicted", "now": "not_shown"},
+            {"recorded_at": "2026-11-08T08:00:00Z", "head": f"290:{PIN}", "results": PIN, "hypothesis": None,
+             "metric": None, "verdict": None, "now": None}],
         "failures": [{"arm": "third", "ending": "harness_error", "tries": 10, "last": "no such file: ask.py"}],
         "withdrawn": {"it-is-withheld": "the world does not stand for what we said it does"},
         "methods": "The plan small was sealed on 2026-11-10 at 08:00 UTC. It was paused 2 times (provider 2).",
