@@ -25,8 +25,11 @@ from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import BUNDLE
 from sealkit.publish.editions import check_beside, check_given
 from sealkit.publish.given import what_is_given
+from sealkit.publish.recorded_analyses import check_verdicts
 from sealkit.publish.released import open_released
 from sealkit.publish.review import Review, review
+from sealkit.publish.ruled_twice import Ruled, ruled_twice, verdicts_of
+from sealkit.seal.closure import sealkit_drift
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.in_force import phase_in_words
@@ -70,12 +73,14 @@ def command(
     and verifiers run again in a child process that cannot reach your files or network, the recorded rulings are
     derived again, and the latest edition of each plan is built again.
 
-    Exit code 1 if anything does not hold.
+    What a sealkit that is not yours sealed, yours runs and rules on too, and says where it comes to something else.
+
+    Exit code 1 if anything does not hold; 3 if your sealkit could not rule on what another one sealed.
     """
     expected = tuple(parse_expect(text) for text in expect)
     isolation: Isolation | None = None if replay is None else "kernel" if replay == "kernel" else "limits"
     documents: list[Json] = []
-    faults = 0
+    faults, unable = 0, ""
     with contextlib.ExitStack() as stack:
         whole = Path(os.path.abspath(folder))
         given = what_is_given(whole)
@@ -86,21 +91,25 @@ def command(
         study_folder = stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole
         plans = (whole,) if given == "plan" else find_sealed(study_folder)
         for plan_path in plans:
-            with open_study(plan_path, replay=isolation) as study:
+            with open_study(plan_path, replay=isolation, twice=True) as study:
                 found, extra = _review(study, expected, remember=not no_remember, cut=bundle is not None)
+                ruled = ruled_twice(study, found, released)
+                extra = (*ruled.lines, *extra)
                 if released is not None:
-                    extra += tuple(check_given(study, found, released))
+                    extra += tuple(_told(ruled, check_given(study, found, released)))
                 elif bundle is None:
-                    extra += tuple(check_beside(study, found, plans))
-                faults += found.faults
-                documents.append(_document(study, found, extra))
+                    extra += tuple(_told(ruled, check_beside(study, found, plans)))
+                faults += found.faults + ruled.faults
+                unable = unable or ruled.unable
+                documents.append(_document(study, found, extra, ruled))
                 if not as_json:
                     _print(study, found, extra)
-                    if bundle is None and not found.faults and (following := _next_step(study, found)):
+                    fine = bundle is None and not (found.faults or ruled.faults or ruled.unable)
+                    if fine and (following := _next_step(study, found)):
                         click.echo(f"  next: {following}")
     if as_json:
-        print_json({"holds": faults == 0, "studies": documents})
-    ctx.exit(1 if faults else 0)
+        print_json({"holds": not faults and not unable, "studies": documents})
+    ctx.exit(1 if faults else 3 if unable else 0)
 
 
 def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: bool) -> tuple[Review, tuple[str, ...]]:
@@ -154,6 +163,16 @@ def _seen(study: Study, known: KnownHeads | None, *, cut: bool) -> tuple[tuple[A
     return (head.anchor(),), tuple(told)
 
 
+def _told(ruled: Ruled, editions: Iterator[str]) -> Iterator[str]:
+    """What there is to say of editions; one that does not hold hides no word of what this sealkit rules otherwise."""
+    try:
+        yield from editions
+    except UntrustedError as error:
+        if not ruled.faults:
+            raise
+        yield str(error)
+
+
 def _next_step(study: Study, found: Review) -> str:
     """What whoever makes the study types next; nothing before the end of its run."""
     plan = spelled(study.sealed.path)
@@ -168,7 +187,9 @@ def _next_step(study: Study, found: Review) -> str:
 def _replayed(study: Study, found: Review) -> Iterator[str]:
     if study.sandbox is None:
         if found.analysed is not None:
-            yield f"measures and rulings {short(found.analysed)} as recorded: nothing of them was derived (--replay)"
+            of_another = ", by another sealkit than this one" if sealkit_drift(study.sealed.latest.closure) else ""
+            what = "nothing of them was derived or ruled on again" if of_another else "nothing of them was derived"
+            yield f"measures and rulings {short(found.analysed)} as recorded{of_another}: {what} (--replay)"
         return
     isolation = {"kernel": "isolated by the kernel", "limits": "with limits only"}[study.sandbox.level]
     if study.sealed.plan.spec.evidence == RECORDED:
@@ -202,11 +223,14 @@ def _replayed(study: Study, found: Review) -> Iterator[str]:
 
 def _derived(study: Study, found: Review) -> tuple[str, str]:
     """The digest of the results: by this sealkit where it is the sealed one, else by the sealed analysis code."""
-    if found.measuring is None or found.measuring.sealed_cells is None:
-        return digest_bytes(analysis_of(study, found).line), ""
-    return found.measuring.sealed_cells.results(
-        found.pins, found.flow
-    ), " by the sealed code, which is not this sealkit's"
+    where = str(study.sealed.receipts)
+    if found.measuring is None or (cells := found.measuring.sealed_cells) is None:
+        analysis = analysis_of(study, found)
+        check_verdicts(found.recorded_analyses, digest_bytes(analysis.line), verdicts_of(analysis), where=where)
+        return digest_bytes(analysis.line), ""
+    results = cells.results(found.pins, found.flow)
+    check_verdicts(found.recorded_analyses, results, cells.verdicts(), where=where)
+    return results, " by the sealed code, which is not this sealkit's"
 
 
 def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
@@ -302,7 +326,7 @@ def _left_out(found: Review) -> Json:
     return {arm: dict(counts.items()) for arm, counts in found.left_out.items()}
 
 
-def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
+def _document(study: Study, found: Review, extra: tuple[str, ...], ruled: Ruled) -> Json:
     arms: dict[str, Json] = {}
     for name, arm in found.arms.items():
         excluded: dict[str, Json] = dict(arm.excluded.items())
@@ -330,5 +354,5 @@ def _document(study: Study, found: Review, extra: tuple[str, ...]) -> Json:
         "anchors": [anchor.source for anchor in found.anchors], "analysed": found.analysed,
         "calls": {name: used.record() for name, used in found.calls.items()},
         "verifiers": dict(study.verifiers), "unchecked": list(study.unchecked),
-        "isolation": study.sandbox.level if study.sandbox is not None else None,
+        "isolation": study.sandbox.level if study.sandbox is not None else None, "this_sealkit": ruled.record,
     }  # fmt: skip

@@ -57,6 +57,9 @@ def pins_of_other_code(sealed: SealedPlan) -> tuple[Pinned, ...]:
     return tuple(found)
 
 
+Measured: TypeAlias = Mapping[str, Json] | Admission  # what the judge gave, or that the slot is not admitted
+
+
 class Told(Protocol):
     """Cells as they are told: here, or on the far side of a child process."""
 
@@ -69,6 +72,16 @@ class Told(Protocol):
         """An episode that was not admitted, or that could not be measured."""
 
     def fail(self, slot: Mapping[str, Level], ending: str, *, pin: int) -> None:
+        """A slot without an episode."""
+
+
+class Second(Protocol):
+    """Whoever rules on the same episodes beside the sealed code."""
+
+    def take(self, checked: Checked, admission: Admission, found: Measured, pin: int) -> None:
+        """An episode that counts, as the sealed code admitted and measured it."""
+
+    def fail(self, event: Failed, pin: int) -> None:
         """A slot without an episode."""
 
 
@@ -92,9 +105,6 @@ class Asking:
     outcomes: Outcomes
     far: FarCells | None
     far_outcomes: Outcomes | None
-
-
-Measured: TypeAlias = Mapping[str, Json] | Admission  # what the judge gave, or that the slot is not admitted
 
 
 def measured(judge: UnderPin, checked: Checked, admission: Admission) -> Measured:
@@ -163,10 +173,11 @@ class Outcomes:
 class Measuring:
     """Every reading of a study's episodes that its analysis needs, made while they stream by."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, second: Second | None = None) -> None:
         sealed = study.sealed
         spec = sealed.plan.spec
         self.cells = Cells(spec)
+        self._second = second
         self.first_cells = Cells(spec) if any(pinned.blocks for pinned in sealed.pins) else None
         self.beside = tuple(_beside(study, pinned) for pinned in pins_of_other_code(sealed))
         self.sealed_cells: FarCells | None = None
@@ -201,6 +212,8 @@ class Measuring:
         if checked.left_out is None:
             pin = self._number(checked.trusted.pin)
             found = self._main.take(checked, found, pin)
+            if self._second is not None:
+                self._second.take(checked, admission, found, pin)
             if self._sealed is not None:
                 self._sealed.take(checked, found, pin)
             for one in self.beside:
@@ -216,6 +229,8 @@ class Measuring:
             for outcomes in (self._main, self._first, self._sealed, *(one.outcomes for one in self.beside)):
                 if outcomes is not None:
                     outcomes.fail(event, pin)
+            if self._second is not None:
+                self._second.fail(event, pin)
             for asking in self.earlier:
                 asking.outcomes.fail(event, 0)
                 if asking.far_outcomes is not None:

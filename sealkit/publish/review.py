@@ -16,6 +16,7 @@ from sealkit.infer.cells import Cells
 from sealkit.infer.flow import ArmFlow
 from sealkit.publish.late import Late
 from sealkit.publish.measuring import Measuring
+from sealkit.publish.own_ruling import OwnRuling
 from sealkit.publish.past import Past
 from sealkit.publish.recorded_analyses import RecordedAnalysis, recorded
 from sealkit.publish.redrawn import Redrawn
@@ -72,7 +73,8 @@ class Review:
     `edition` is that of the analysis in force; `pilot` what was piloted before the seal, as the seal says; `calls`
     what the confirmatory run asked models, by arm, whether it left an episode or not. `readings` counts those of the
     episodes that count, by reading and level; what they asked models, `reading_calls`, is no arm's. `late` knows
-    whether slots were played under another harness after a look.
+    whether slots were played under another harness after a look. `own` has what this sealkit came to, where the sealed
+    one is another and that was asked for.
     """
 
     head: JournalHead
@@ -107,6 +109,7 @@ class Review:
     readings: dict[str, dict[str, int]]
     reading_calls: CallTally
     late: Late
+    own: OwnRuling | None
 
     @property
     def faults(self) -> int:
@@ -166,7 +169,8 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
     pilot = check_pilot(study.sealed)
     history = study.sealed.history(anchors)
     watching = _Watching(study, history)
-    measuring = Measuring(study) if measure and study.sandbox is not None else None
+    own = OwnRuling(study) if measure and study.rules_twice else None
+    measuring = Measuring(study, own) if measure and study.sandbox is not None else None
     for checked in study.episodes(history, watching.see):
         step(1)
         admission = watching.admission(checked)
@@ -217,6 +221,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         readings=stage.reads.counts(study.withheld_readings),
         reading_calls=study.calls.readings,
         late=watching.late,
+        own=own,
     )
 
 

@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeVar
@@ -26,6 +27,7 @@ from sealkit.plan.readings import ReadingKey, asks_readers
 from sealkit.plan.slots import Stage
 from sealkit.run.progress import SlotIndex, begin_sealed
 from sealkit.run.reads import Reads, episode_line
+from sealkit.seal.closure import SEALKIT, sealkit_tree
 from sealkit.seal.history import History
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan, open_seal
@@ -41,6 +43,7 @@ from sealkit.wire.attempts import Calls, Tried, read_calls
 from sealkit.wire.calls import Purpose
 from sealkit.wire.chain import Entry, EpisodeKept, Failed, Read, Slot
 from sealkit.wire.episode import Counts, Trusted
+from sealkit.wire.errors import HarnessError, UntrustedError
 from sealkit.wire.recorded import FromCommand, FromLog
 from sealkit.wire.records import Count
 from sealkit.wire.verdict import Verdict
@@ -106,15 +109,19 @@ class Checked:
 class Study:
     """A sealed study under review; `open_study` makes one. Use it as a context manager."""
 
-    def __init__(self, sealed: SealedPlan, sandboxes: Sandboxes, closing: contextlib.ExitStack) -> None:
+    def __init__(
+        self, sealed: SealedPlan, sandboxes: Sandboxes, closing: contextlib.ExitStack, own: Sandboxes | None = None
+    ) -> None:
         self.sealed = sealed
+        self.unable = ""  # why this sealkit cannot run the sealed files, once that was tried and where it cannot
         self._closing = closing
         self._sandboxes = sandboxes
         self.calls, self.reruns = CallChecks(sealed), ArmReruns()  # of the episodes that were gone through last
         self.readings = ReadingReruns()
         self.withheld_readings: frozenset[tuple[str, ReadingKey]] = frozenset()  # by digest of the episode
-        reviewer = Reviewer()
-        self.under = {pinned.pin: UnderPin(pinned, reviewer, sandboxes) for pinned in sealed.pins}
+        self._reviewer = Reviewer()
+        self.under = {pinned.pin: UnderPin(pinned, self._reviewer, sandboxes) for pinned in sealed.pins}
+        self._own, self._twins = own, dict[str, UnderPin | None]()
 
     def __enter__(self) -> Study:
         return self
@@ -138,6 +145,26 @@ class Study:
     def isolation(self) -> Isolation | None:
         """What isolation the study's code is to run in; None if none of it is run."""
         return self._sandboxes.isolation
+
+    @property
+    def rules_twice(self) -> bool:
+        """Whether the sealkit of any pin is another than the one that is running, and it was asked to say the same."""
+        return self._own is not None and any(_is_other(pinned) for pinned in self.sealed.pins)
+
+    def own_under(self, pin: str) -> UnderPin | None:
+        """The sealed files of a pin run by this sealkit's code; None where its sealkit is this one, or it cannot."""
+        if self._own is None or self.unable:
+            return None
+        if pin not in self._twins:
+            pinned = self.under[pin].pinned
+            self._twins[pin] = twin = UnderPin(pinned, self._reviewer, self._own) if _is_other(pinned) else None
+            try:
+                if twin is not None:
+                    twin.open()
+            except HarnessError as error:
+                self.unable = str(error)
+                return None
+        return self._twins[pin]
 
     def keep(self, opened: contextlib.AbstractContextManager[T]) -> T:
         """What this context manager gives, until the study is closed."""
@@ -194,6 +221,8 @@ class Study:
                 under, calls = self.under[self.sealed.under(event.pin).pin], read_calls(history.calls, where="calls")
                 trusted = under.pinned.trusted(event.slot)
                 self.reruns.check_failure(under, trusted, event, calls, self.calls.bodies)
+                if (twin := self.own_under(under.pinned.pin)) is not None:
+                    ArmReruns().check_failure(twin, trusted, event, calls, self.calls.bodies)
             elif isinstance(event, Read) and self.isolation is not None:
                 self._read_again(event, states[event.stage].reads, read_calls(history.calls, where="calls"))
 
@@ -209,19 +238,47 @@ class Study:
         return replies_of(self.sealed.history(), until=history.due)
 
     def _read_again(self, event: Read, reads: Reads, calls: Calls) -> None:
-        """Raise unless the judge that was pinned then asks and reads so again."""
+        """Raise unless the judge that was pinned then asks and reads so again, run by this sealkit too."""
         under, shelved = self.under[self.sealed.under(event.pin).pin], reads.of_slot(event.slot)
         taken = taken_of(under.pinned.plan.spec, event)
         assert shelved is not None and taken is not None, "Standing and CallChecks have refused it"
         line = episode_line(self.sealed.receipts, shelved, inside=self.sealed.study)
         trusted = self.sealed.under(shelved.pin).trusted(event.slot)
-        self.readings.check(under.judge, under.pinned.plan.data, event, taken, trusted, line, calls, self.calls.bodies)
+        what = (under.pinned.plan.data, event, taken, trusted, line, calls, self.calls.bodies)
+        self.readings.check(under.judge, *what)
+        if (twin := self.own_under(under.pinned.pin)) is not None:
+            try:
+                ReadingReruns().check(twin.judge, *what)
+            except UntrustedError as error:
+                if not isinstance(error.__cause__, HarnessError):
+                    raise
+                self.unable = str(error)
 
     def check_scenarios(self) -> Count:
         """Let the world of every pin make its scenarios again; how many, all with the sealed bytes."""
         if self.sandbox is None:
             return 0
         return sum(under.check_scenarios() for under in self.under.values())
+
+    def check_own_scenarios(self) -> None:
+        """Raise `UntrustedError` if a world that this sealkit's code runs makes another scenario than was sealed."""
+        for pin in self.under:
+            if (twin := self.own_under(pin)) is not None:
+                try:
+                    twin.check_scenarios()
+                except HarnessError as error:
+                    self.unable = str(error)
+
+
+def _is_other(pinned: Pinned) -> bool:
+    """Whether the sealkit of this pin is not the one that is running."""
+    return pinned.closure.tree(SEALKIT).root != own_root()
+
+
+@cache
+def own_root() -> str:
+    """The root of the tree of the sealkit that is running."""
+    return sealkit_tree().root
 
 
 class Later:
@@ -270,8 +327,11 @@ def _checked(
     )  # fmt: skip
 
 
-def open_study(plan_path: Path, *, replay: Isolation | None) -> Study:
-    """The sealed study of `plan_path`, under review; with `replay` its sealed source is loaded in a child process."""
+def open_study(plan_path: Path, *, replay: Isolation | None, twice: bool = False) -> Study:
+    """The sealed study of `plan_path`, under review; with `replay` its sealed source is loaded in a child process.
+
+    With `twice`, what a sealed sealkit does that is not this one is done again by this one (`Study.own_under`).
+    """
     closing = contextlib.ExitStack()
     try:
         sealed = open_seal(plan_path)
@@ -280,7 +340,8 @@ def open_study(plan_path: Path, *, replay: Isolation | None) -> Study:
         sandboxes = Sandboxes(replay, closing)
         if replay is not None:
             sandboxes.of(sealed.latest, WORLD)  # at once: whether this system isolates it is known before a read
-        return Study(sealed, sandboxes, closing)
+        own = Sandboxes(replay, closing, own=True) if twice and replay is not None else None
+        return Study(sealed, sandboxes, closing, own)
     except BaseException:
         closing.close()
         raise

@@ -64,6 +64,11 @@ class UnderPin:
         """The child over the source of this pin in which its judge runs, and nothing else of the study."""
         return self._sandboxes.of(self.pinned, JUDGE)
 
+    def open(self) -> None:
+        """World and judge are loaded after this, if the plan has them; `HarnessError` if one cannot be."""
+        if isinstance(self.pinned.plan.spec.world, ReferenceWorld) and self.pinned.plan.spec.judge is not None:
+            _ = self.sandbox, self.judge
+
     @property
     def unchecked(self) -> tuple[str, ...]:
         """Verifiers that need the study's code, while none of it is run."""
