@@ -75,7 +75,8 @@ def command(
 
     What a sealkit that is not yours sealed, yours runs and rules on too, and says where it comes to something else.
 
-    Exit code 1 if anything does not hold; 3 if your sealkit could not rule on what another one sealed.
+    Exit code 1 if anything does not hold; 3 if your sealkit could not rule on what another one sealed, or could not
+    read the pages that another one laid out.
     """
     expected = tuple(parse_expect(text) for text in expect)
     isolation: Isolation | None = None if replay is None else "kernel" if replay == "kernel" else "limits"
@@ -88,6 +89,7 @@ def command(
         bundle = whole if given == "bundle" else whole / BUNDLE if released is not None else None
         if released is not None:
             expected = (*expected, released.anchor)
+            unable = released.pages if released.unread else ""
         study_folder = stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole
         plans = (whole,) if given == "plan" else find_sealed(study_folder)
         for plan_path in plans:

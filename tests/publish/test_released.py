@@ -190,7 +190,9 @@ def test_an_edition_made_by_another_sealkit_is_checked_but_for_its_layout(
     (folder / "results.json").write_bytes(encode_value(document) + b"\n")
     (folder / "report.md").write_text("laid out in another way\n")
     for replay, seen in (((), "ruled on again"), (("--replay=unsafe",), "results.json was built again")):
-        said = ok(verify(folder, *replay)).out
+        found = verify(folder, *replay)
+        said = found.out
+        assert found.code == 3, "a stranger who was given a page looks at the page"
         assert "report.md were NOT read, they are laid out by sealkit 99, by its own word" in said.replace(" and", "")
         assert seen in said and "the same bytes" not in said.split(f"edition {folder.name}", 1)[1].splitlines()[0]
     document["does_not_prove"] = []
