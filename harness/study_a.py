@@ -1,6 +1,6 @@
 """Study A's program: one slot in, one record out (docs/your-own-harness.md). Arms are policies, seeds parents.
 
-    python harness/study_a.py --isolate 59 327..421 > harness/isolated.json                 before the seal, no detector
+    python harness/study_a.py --isolate 59 422..516 > harness/isolated.json                 before the seal, no detector
     python harness/study_a.py --conform > harness/conforming.json                           before the seal, no fork
     python harness/study_a.py < assignment                                                  one slot
 

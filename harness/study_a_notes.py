@@ -1,4 +1,4 @@
-"""What was changed in each fork of a parent: `python harness/study_a_notes.py house 327 [MUTATION]`.
+"""What was changed in each fork of a parent: `python harness/study_a_notes.py house 422 [MUTATION]`.
 
 One JSON line a fork: its edits, every JSON Pointer at which it differs from the parent, and the digest of every leaf
 that is as it was. The audit of isolation was given just this. It is not kept, for the notes of all forks are about
@@ -26,7 +26,7 @@ ISOLATED = Path(__file__).with_name("isolated.json")
 def main(arguments: list[str]) -> int:
     """Print the notes; exit code 1 if a fork is not the one that was audited."""
     if len(arguments) not in (2, 3):
-        sys.exit("say a world, a number and perhaps a mutation: python harness/study_a_notes.py house 327 M2.truth")
+        sys.exit("say a world, a number and perhaps a mutation: python harness/study_a_notes.py house 422 M2.truth")
     world, number = arguments[0], int(arguments[1])
     known = json.loads(ISOLATED.read_bytes()).get(f"{world}/{number}")
     if known is None:

@@ -112,4 +112,4 @@ def test_an_edition_without_its_bundle_says_so(published_once: Path, tmp_path: P
     folder.mkdir()
     (folder / "results.json").write_bytes((there / "results.json").read_bytes())
     outcome = call("verify", folder, cwd=tmp_path)
-    assert outcome.code == 1 and "bundle.tar: there is no such file; fetch the whole edition" in outcome.err
+    assert outcome.code == 1 and "lacks report.md, report.html, bundle.tar; an edition has four files" in outcome.err
