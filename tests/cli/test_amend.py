@@ -245,7 +245,7 @@ def test_analysis_code_changed_after_the_grid_rules_beside_the_code_that_was_pin
     own(own_sealkit, study, "amend", PLAN, "--reason", "the tracker is never ruled on")
     said = own(own_sealkit, study, "analyse", PLAN)
     assert said.count("tracker: not_shown, but supported by the code of pin ") == 2  # of the seal, and of the comment
-    assert "exploratory: claim it-tracks: tracker is not_shown, and supported by the code of pin" in said
+    assert "exploratory: claim it-tracks: tracker is not_shown, and supported in the analysis recorded at" in said
     assert "claim it-does" not in said
     own(own_sealkit, study, "verify", "--replay", "--no-remember")
 
@@ -387,7 +387,7 @@ def test_a_judge_changed_after_outcomes_rules_beside_the_old_one_other_verdicts_
     sealed = digest_bytes((analysed / "plans/part.seal.json").read_bytes())
     source = f"code of pin {short(sealed)}"
     assert found.differing == [(source, "oracle", "supported"), (source, "tracker", "supported")]
-    assert found.exploratory["it-does"] == f"oracle is contradicted, and supported by the {source}"
+    assert found.exploratory["it-does"].startswith("oracle is contradicted, and supported in the analysis recorded at ")
     assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
     assert "was derived again, the same bytes" in verified(analysed, "--replay").out
 
