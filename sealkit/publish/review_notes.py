@@ -49,6 +49,9 @@ def _call_notes(study: Study) -> Iterator[str]:
     """What there is to say of calls to models beside their counts."""
     if study.calls.withheld:
         yield f"{study.calls.withheld} bodies of calls are withheld: what they hold is not checked"
+    if (beyond := study.calls.spending.beyond).calls:
+        more = f"{beyond.tokens} tokens and {beyond.cost_microusd} micro-USD"
+        yield f"{counted(beyond.calls, 'request')} used {more} more than was set aside, by what the replies state"
     if study.reruns.same:
         yield f"{study.reruns.same} episodes run again by their sealed arms from the recorded replies, the same bytes"
     if study.reruns.withheld:

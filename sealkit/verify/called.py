@@ -17,11 +17,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sealkit.agents.models.blobs import Blobs
-from sealkit.agents.models.budget import Spent, spent_on
 from sealkit.agents.models.request import model_of
 from sealkit.plan.actors import ExternalWorld, roles_of
 from sealkit.plan.readings import readings_asked
-from sealkit.plan.sample import Budget
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
 from sealkit.seal.journal import BLOBS, CALLS, JOURNAL
@@ -29,10 +27,11 @@ from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.seal.withheld import withheld_bodies
 from sealkit.verify.bodies import BodyError, check_bodies, check_line
+from sealkit.verify.spending import Spending
 from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls, Tried, answered, by_try, check_order, read_calls, tried_by
 from sealkit.wire.calls import Purpose
-from sealkit.wire.chain import Entry, EpisodeKept, Failed, Paused, Read, Withheld
+from sealkit.wire.chain import Entry, EpisodeKept, Failed, Opened, Paused, Read, Withheld
 from sealkit.wire.digest import short
 from sealkit.wire.errors import MalformedError, UntrustedError
 from sealkit.wire.verdict import Reason, Rejected
@@ -59,7 +58,7 @@ class CallChecks:
     """
 
     sealed: SealedPlan
-    spent: Spent = field(default_factory=Spent)
+    spending: Spending = field(init=False)
     confirmatory: dict[str, CallTally] = field(default_factory=dict)
     readings: CallTally = field(default_factory=CallTally)  # of the confirmatory run, whatever arm was read
     withheld: int = 0  # bodies that entries say were taken out
@@ -75,6 +74,7 @@ class CallChecks:
         folder = self.sealed.receipts
         self.taken_out = withheld_bodies(folder, inside=self.sealed.study)
         self.bodies = Blobs(folder / BLOBS, inside=self.sealed.study, withheld=self.taken_out)
+        self.spending = Spending(self.bodies, self.taken_out)
         self._pinned = self.sealed.pins[0]
 
     def take(self, entry: Entry, block: bytes, acts: Acts, under_way: UnderWay) -> Called | None:
@@ -89,15 +89,17 @@ class CallChecks:
             if event.digest not in self.named:
                 what = f"evidence: the body {short(event.digest)} is withheld, which no call before has"
                 raise UntrustedError(what, where=f"{self.sealed.receipts / JOURNAL} entry {entry.seq}")
+        if isinstance(event, Opened) and entry.shard is None:
+            self.spending.open()
         if not isinstance(event, (EpisodeKept, Failed, Read, Paused)):
             return None
         where = f"{self.sealed.receipts / CALLS} (entry {entry.seq})"
         calls = read_calls(block, where=where)
         if isinstance(event, Paused):
-            self._take_cut_off(calls, event, under_way, where)
+            self._take_cut_off(calls, entry, event, under_way, where)
             return None
         self._pinned = self.sealed.under(event.pin)
-        self._count(calls, self._pinned.plan.spec.sample.budget, where)
+        self._count(calls, entry, where)
         tried = Tried(pin=event.pin, stage=event.stage, slot=event.slot, attempt=event.attempt)
         if isinstance(event, Read):
             self._hold_reading(event, tried, calls, where)
@@ -108,19 +110,19 @@ class CallChecks:
             return None
         return Called(calls, self._against(tried, calls, acts, where))
 
-    def _take_cut_off(self, calls: Calls, event: Paused, under_way: UnderWay, where: str) -> None:
-        self._count(calls, self._pinned.plan.spec.sample.budget, where)
+    def _take_cut_off(self, calls: Calls, entry: Entry, event: Paused, under_way: UnderWay, where: str) -> None:
         for tried, group in by_try(calls):
+            self._pinned = self.sealed.under(tried.pin)
+            self._count(group, entry, where)
             if group[0].purpose == "read" and tried.stage == event.stage:
                 self._hold_cut_off_reading(tried, group, under_way, where)
                 continue
             if tried.stage != event.stage or not under_way(tried, "act") or _key(tried) in self._cut_off:
                 raise UntrustedError(f"evidence: calls of {_spell(tried)}, which is not under way", where=where)
-            self._pinned = self.sealed.under(tried.pin)
             self._hold(tried, group, where)
             self._cut_off.add(_key(tried))
 
-    def _count(self, calls: Calls, budget: Budget, where: str) -> None:
+    def _count(self, calls: Calls, entry: Entry, where: str) -> None:
         for call in calls:
             self.named |= {call.request, call.response or call.request}
         for tried, group in by_try(calls):
@@ -128,17 +130,7 @@ class CallChecks:
                 self.readings.add(group)
             elif tried.stage == "confirmatory":
                 self.confirmatory.setdefault(str(tried.slot.get("arm")), CallTally()).add(group)
-        new = spent_on(calls)
-        self.spent = Spent(
-            self.spent.calls + new.calls, self.spent.tokens + new.tokens, self.spent.cost_microusd + new.cost_microusd
-        )
-        for name, used, most in (
-            ("calls", self.spent.calls, budget.calls), ("tokens", self.spent.tokens, budget.tokens),
-            ("micro-USD", self.spent.cost_microusd, budget.cost_microusd),
-        ):  # fmt: skip
-            if most is not None and used > most:
-                what = f"evidence: {used} {name} by then, and the plan's budget is {most}"
-                raise UntrustedError(what, where=where, remedy="the gateway refuses such a call")
+        self.spending.take(calls, self._pinned.plan.spec, where, of_shard=entry.shard is not None)
 
     def _against(self, tried: Tried, calls: Calls, acts: Acts, where: str) -> Rejected | None:
         """The ruling against an episode whose calls do not hold; the first fault, because others may follow from it."""
@@ -184,7 +176,6 @@ class CallChecks:
             raise UntrustedError(f"evidence: {what}", where=where, remedy="no run writes this")
 
     def _hold_cut_off_reading(self, tried: Tried, calls: Calls, under_way: UnderWay, where: str) -> None:
-        self._pinned = self.sealed.under(tried.pin)
         there = under_way(tried, "read")
         self._hold_each(tried, calls, "read", tuple(there), where)
         cut_off = tried.pin, _key(tried), calls[0].role
