@@ -6,6 +6,9 @@ without a slot, none twice, none missing. All of that is checked before the firs
 
     opened → imported → for each slot: attempted, then episode or failed → closed, once every arm is there
 
+A sample that was drawn again after errors has a failed attempt for each of them, as a run would have; the plan's
+`attempts` must allow that many.
+
 An import that was killed goes on where it was when the same command is given again.
 
 A log that was begun before the seal is not preregistered. It is refused unless the plan's `data_access` says that data
@@ -40,6 +43,21 @@ from sealkit.wire.records import Json, Level
 from sealkit.wire.text import shortened
 
 _MOST_NAMED = 8
+_FAILED = "harness_error"
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What a log has of one slot: why each try failed before the last, then the episode's line or why there is none."""
+
+    slot: Slot
+    failures: tuple[str, ...]
+    line: bytes | None
+
+    def is_done(self, state: Standing) -> bool:
+        number = state.index(self.slot)
+        failed = self.line is None and state.failed[number] >= len(self.failures)
+        return bool(state.kept[number] or state.ended[number] or failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,7 @@ def import_inspect(path: Path, plan_path: Path, arm: str, *, now: Callable[[], d
     before = _before_seal(bench, log, str(path), now())
     taken = _Fitting(bench, arm, log, str(path)).all()
     with bench.writing(now) as journal, interrupts() as ctrl_c, ctrl_c.held():
-        state, resumed = _standing(bench, arm, log.digest, [slot for slot, _ in taken], str(path))
+        state, resumed = _standing(bench, arm, log.digest, taken, str(path))
         journal.append(bench.opened(), now=now())
         if not resumed:
             event = Imported(
@@ -70,53 +88,50 @@ def import_inspect(path: Path, plan_path: Path, arm: str, *, now: Callable[[], d
                 created=log.created, before_seal=before,
             )  # fmt: skip
             journal.append(event, now=now())
-        for slot, outcome in taken:
-            if not _is_done(state, slot):
-                _record(bench, journal, slot, state.tried[state.index(slot)] + 1, outcome, now)
+        for one in taken:
+            if not one.is_done(state):
+                _record(bench, journal, one, state, now)
         state = follow_all(bench.begin(), bench.history().entries())
         left = state.untried()
         if not left:
             journal.append(_closed(state), now=now())
-    episodes = sum(isinstance(outcome, bytes) for _, outcome in taken)
+    episodes = sum(one.line is not None for one in taken)
     return ImportReport(episodes, len(taken) - episodes, left, log.digest, log.created, before)
 
 
-def _standing(bench: Bench, arm: str, log: str, slots: list[Slot], where: str) -> tuple[Standing, bool]:
+def _standing(bench: Bench, arm: str, log: str, taken: list[_Taken], where: str) -> tuple[Standing, bool]:
     """Where the stage stands, and whether a crash cut off an import of just this log for this arm."""
     state, arms = bench.begin(), list[str]()
     for entry in bench.history().entries():
         state.follow(entry)
         if isinstance(entry.event, Imported) and entry.event.log == log:
             arms.append(entry.event.arm)
-    done = all(_is_done(state, slot) for slot in slots)
+    done = all(one.is_done(state) for one in taken)
     whole = not state.untried()
     if arms and (arms != [arm] or (done and (state.closed or not whole))):
         raise OutOfOrderError(f"this log was imported for arm {arms[0]}", where=where)
-    there = [slot for slot in slots if state.tried[state.index(slot)]]
+    there = [one.slot for one in taken if state.tried[state.index(one.slot)]]
     if there and not arms:
         what = f"{len(there)} slots of arm {arm} were tried already, the first: {spell_slot(there[0])}"
         raise OutOfOrderError(what, where=where, remedy="an arm is imported once, whole")
     return state, bool(arms)
 
 
-def _is_done(state: Standing, slot: Slot) -> bool:
-    return state.is_done(state.index(slot))
-
-
-def _record(
-    bench: Bench, journal: Journal, slot: Slot, attempt: int, outcome: bytes | str, now: Callable[[], datetime]
-) -> None:
-    """One slot, as a run records it; `outcome` is the episode's line, or why there is none."""
-    pin = bench.pin
-    journal.append(Attempted(stage="confirmatory", pin=pin, slot=slot, attempt=attempt), now=now())
-    if isinstance(outcome, bytes):
-        journal.append_episode(outcome, stage="confirmatory", pin=pin, slot=slot, attempt=attempt, now=now())
-        return
-    failed = Failed(
-        stage="confirmatory", pin=pin, slot=slot, attempt=attempt, ending="harness_error", why=shortened(outcome),
-        calls=None,
-    )  # fmt: skip
-    journal.append(failed, now=now())
+def _record(bench: Bench, journal: Journal, taken: _Taken, state: Standing, now: Callable[[], datetime]) -> None:
+    """One slot, as a run records it, from where a crash left it."""
+    pin, slot, number = bench.pin, taken.slot, state.index(taken.slot)
+    attempt = state.tried[number]
+    for why in taken.failures[state.failed[number] :]:
+        attempt += 1
+        journal.append(Attempted(stage="confirmatory", pin=pin, slot=slot, attempt=attempt), now=now())
+        failed = Failed(
+            stage="confirmatory", pin=pin, slot=slot, attempt=attempt, ending=_FAILED, why=shortened(why), calls=None
+        )
+        journal.append(failed, now=now())
+    if taken.line is not None:
+        attempt += 1
+        journal.append(Attempted(stage="confirmatory", pin=pin, slot=slot, attempt=attempt), now=now())
+        journal.append_episode(taken.line, stage="confirmatory", pin=pin, slot=slot, attempt=attempt, now=now())
 
 
 def _closed(state: Standing) -> Closed:
@@ -173,7 +188,7 @@ class _Fitting:
         self._spec = bench.plan.spec
         self._families: Mapping[str, Level] = {str(level): level for level in self._spec.factors.family}
 
-    def all(self) -> list[tuple[Slot, bytes | str]]:
+    def all(self) -> list[_Taken]:
         """Every slot of the arm in the order of a run, each with its episode's line or why there is none."""
         self._check_log()
         found: dict[str, tuple[Slot, Sample]] = {}
@@ -186,7 +201,8 @@ class _Fitting:
         if missing or len(found) > len(slots):
             some = "; ".join(missing[:_MOST_NAMED]) or next(iter(found.keys() - {spell_slot(slot) for slot in slots}))
             raise self._refuse(f"{len(found)} samples for the {len(slots)} slots of arm {self._arm}: {some}")
-        return [(slot, self._outcome(*found[spell_slot(slot)])) for slot in slots]
+        self._check_counts()
+        return [self._taken(*found[spell_slot(slot)]) for slot in slots]
 
     def _slot(self, sample: Sample) -> Slot:
         spec = self._spec
@@ -215,10 +231,30 @@ class _Fitting:
                 found = f"the task argument {name} is {str(self._log.task_args[name])[:80]!a}"
                 raise self._refuse(f"{found}, but arm {self._arm} has {str(due)[:80]!a}")
 
-    def _outcome(self, slot: Slot, sample: Sample) -> bytes | str:
+    def _check_counts(self) -> None:
+        """What the log says of how many samples it has is so; it may count one with an error as completed or not."""
+        log, whole = self._log, sum(sample.error is None for sample in self._log.samples)
+        if log.total not in (None, len(log.samples)) or (log.completed is not None and log.completed < whole):
+            said = f"says that {log.completed} of {log.total} samples were completed"
+            raise self._refuse(f"{said}, and has {len(log.samples)}, {whole} of them without an error")
+
+    def _taken(self, slot: Slot, sample: Sample) -> _Taken:
         where = f"{self._where}: sample {sample.id!a} epoch {sample.epoch}"
+        attempts, tries = self._spec.sample.attempts, len(sample.retried) + 1
+        if tries > 1 and (tries > attempts.max or _FAILED not in attempts.retry_on):
+            most = attempts.max if _FAILED in attempts.retry_on else 1
+            what = f"sample {sample.id!a}, epoch {sample.epoch}, was drawn {tries} times (error_retries)"
+            raise UntrustedError(
+                f"{what}, and the plan allows {most} after a {_FAILED}", where=self._where,
+                remedy="evaluate without --retry-on-error, or seal a plan whose sample.attempts allows as many",
+            )  # fmt: skip
+        failures = [f"the sample was drawn again after an error: {why}" for why in sample.retried]
         if sample.error is not None:
-            return self._clean(f"the sample ended in an error: {sample.error}".encode(), where).decode()
+            failures.append(f"the sample ended in an error: {sample.error}")
+        clean = tuple(self._clean(why.encode(), where).decode() for why in failures)
+        return _Taken(slot, clean, None if sample.error is not None else self._line(slot, sample, where))
+
+    def _line(self, slot: Slot, sample: Sample, where: str) -> bytes:
         trusted = self._bench.trusted(slot)
         asked = decode_record(trusted.scenario, Assignment, where="assignment")
         measures = {name: value for name, value in sample.scores.items() if name in asked.measures}
@@ -258,10 +294,9 @@ class _Fitting:
         """What the log states of the settings is what the plan has; what it does not state is not checked."""
         declared = self._spec.models[role]
         model: Model = declared.levels[str(slot[declared.factor])] if isinstance(declared, ModelByFactor) else declared
-        if role in self._log.roles:
-            return  # the settings of a role are its own, and the log's are not
+        settings = self._log.role_settings.get(role, self._log.settings)  # a role has its own, and not the log's
         for name, due in (("temperature", model.temperature), ("max_output_tokens", Decimal(model.max_output_tokens))):
-            stated = self._log.settings[name]
+            stated = settings[name]
             if stated is not None and not _equals(stated, due):
                 raise self._refuse(f"states {name} {stated}, but the plan has {due} for {role}")
 

@@ -7,6 +7,8 @@
     model_usage → usage; calls are the sample's model events
     limit       → the ending `budget`; else the last stop reason: max_tokens `cut_off`, content_filter `refusal`
     error       → no episode: the attempt failed, `harness_error`
+    error_retries → a failed attempt each, before that one: the sample was drawn again
+    history     → refused: somebody edited the score; so is a sample that is invalidated
 
 Of a log only this is read; keys that are not known here are passed over, for every version has others. A number with a
 point is kept as the text that it has in the log. What a scorer means is the log's word.
@@ -25,7 +27,7 @@ import msgspec
 from sealkit.files import read_if_there
 from sealkit.run.inspect_zip import MAX_LOG, members
 from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import MalformedError, UsageError
+from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
 from sealkit.wire.recorded import Answer, Usage
 from sealkit.wire.records import Json
 from sealkit.wire.text import shortened
@@ -43,6 +45,11 @@ class _Config(msgspec.Struct):
 
 class _Role(msgspec.Struct):
     model: str
+    config: _Config | None = None
+
+
+class _How(msgspec.Struct):
+    retry_on_error: Json = None
 
 
 class _Eval(msgspec.Struct):
@@ -52,10 +59,16 @@ class _Eval(msgspec.Struct):
     task_args: Object = {}
     model_roles: dict[str, _Role] | None = None
     model_generate_config: _Config = msgspec.field(default_factory=_Config)
+    config: _How = msgspec.field(default_factory=_How)
 
 
 class _Plan(msgspec.Struct):
     config: _Config = msgspec.field(default_factory=_Config)
+
+
+class _Results(msgspec.Struct):
+    total_samples: int | None = None
+    completed_samples: int | None = None
 
 
 class _Header(msgspec.Struct):
@@ -64,10 +77,12 @@ class _Header(msgspec.Struct):
     eval: _Eval
     plan: _Plan = msgspec.field(default_factory=_Plan)
     invalidated: bool = False
+    results: _Results | None = None
 
 
 class _Score(msgspec.Struct):
     value: Json
+    history: tuple[Json, ...] | None = None
 
 
 class _Tokens(msgspec.Struct):
@@ -103,6 +118,8 @@ class _Sample(msgspec.Struct):
     output: _Output = msgspec.field(default_factory=_Output)
     model_usage: dict[str, _Tokens] = {}
     error: _Error | None = None
+    error_retries: tuple[_Error, ...] | None = None
+    invalidation: Json = None
     limit: _Limit | None = None
     events: tuple[_Event, ...] = ()
     attachments: dict[str, str] = {}
@@ -110,18 +127,26 @@ class _Sample(msgspec.Struct):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """One sample in one epoch: what it answers, or why it came to nothing. `used` are the models that were called."""
+    """One sample in one epoch: what it answers, or why it came to nothing. `used` are the models that were called.
+
+    `retried` are the errors after which it was drawn again.
+    """
 
     id: str
     epoch: int
     answer: Answer
     error: str | None
+    retried: tuple[str, ...]
     used: tuple[str, ...]
     scores: Object
 
 
 class Log(msgspec.Struct, frozen=True):
-    """A log: the digest and size of its bytes, when it says it was begun (UTC), what it evaluated."""
+    """A log: the digest and size of its bytes, when it says it was begun (UTC), what it evaluated.
+
+    `settings` are those of its model, `role_settings` those that its roles have of their own. `total` and `completed`
+    are the samples that it says it has, and has without an error; None where it does not say.
+    """
 
     digest: str
     size: int
@@ -131,6 +156,9 @@ class Log(msgspec.Struct, frozen=True):
     model: str
     roles: dict[str, str]
     settings: Object
+    role_settings: dict[str, Object]
+    total: int | None
+    completed: int | None
     samples: tuple[Sample, ...]
 
 
@@ -153,16 +181,28 @@ def read_log(path: Path) -> Log:
         state = "invalidated" if header.invalidated else f"version {header.version} with status {header.status[:40]!a}"
         raise UsageError(f"found a log that is {state}, due version 2 with status success", where=where)
     config, before = header.eval.model_generate_config, header.plan.config
-    settings: Object = {
-        "temperature": config.temperature if config.temperature is not None else before.temperature,
-        "max_output_tokens": config.max_tokens if config.max_tokens is not None else before.max_tokens,
-    }
+    settings = _settings(
+        config.temperature if config.temperature is not None else before.temperature,
+        config.max_tokens if config.max_tokens is not None else before.max_tokens,
+    )
+    roles, results = header.eval.model_roles or {}, header.results or _Results()
+    retries = bool(header.eval.config.retry_on_error)
     return Log(
         digest=digest_bytes(data), size=len(data), created=_utc(header.eval.created, where), task=header.eval.task,
         task_args=header.eval.task_args, model=header.eval.model,
-        roles={role: one.model for role, one in (header.eval.model_roles or {}).items()}, settings=settings,
-        samples=tuple(_sample(_converted(one, _Sample, place), place) for place, one in raw),
+        roles={role: one.model for role, one in roles.items()}, settings=settings,
+        role_settings={role: _role_settings(one.config) for role, one in roles.items()},
+        total=results.total_samples, completed=results.completed_samples,
+        samples=tuple(_sample(_converted(one, _Sample, place), retries, place) for place, one in raw),
     )  # fmt: skip
+
+
+def _role_settings(config: _Config | None) -> Object:
+    return _settings(None, None) if config is None else _settings(config.temperature, config.max_tokens)
+
+
+def _settings(temperature: Json, max_tokens: Json) -> Object:
+    return {"temperature": temperature, "max_output_tokens": max_tokens}
 
 
 def _unzipped(data: bytes, where: str) -> tuple[_Header, list[tuple[str, Object]]]:
@@ -184,9 +224,16 @@ def _is_read(name: str) -> bool:
     return name == "header.json" or (name.startswith("samples/") and name.endswith(".json"))
 
 
-def _sample(sample: _Sample, where: str) -> Sample:
+def _sample(sample: _Sample, retries: bool, where: str) -> Sample:
+    """The sample as a study takes it; `retries` if the log says that samples were drawn again after errors."""
     if sample.epoch < 1:
         raise MalformedError(f"found epoch {sample.epoch}, due 1 or more", where=where)
+    _check_unedited(sample, where)
+    if retries and sample.error_retries is None:
+        what = "may have been drawn again, as the log has retry_on_error, and does not say how often"
+        raise UntrustedError(
+            what, where=where, remedy="evaluate without it, or with an Inspect that writes error_retries"
+        )
     tokens = sample.model_usage.values()
     calls = sum(event.event == "model" for event in sample.events) or sample.turn_count
     if calls is None:
@@ -204,8 +251,20 @@ def _sample(sample: _Sample, where: str) -> Sample:
     return Sample(
         id=str(sample.id), epoch=sample.epoch, answer=answer,
         error=None if sample.error is None else shortened(sample.error.message, 300),
+        retried=tuple(shortened(one.message, 300) for one in sample.error_retries or ()),
         used=tuple(sorted(sample.model_usage)), scores=dict(_scores(sample)),
     )  # fmt: skip
+
+
+def _check_unedited(sample: _Sample, where: str) -> None:
+    edited = [name for name, score in (sample.scores or {}).items() if score.history]
+    if edited:
+        what = f"sample {str(sample.id)[:80]!a}, epoch {sample.epoch}: its score {edited[0][:80]!a} was edited by hand"
+        remedy = "import the log as its scorers left it; or mend the scorer, and score all samples again"
+        raise UntrustedError(what, where=where, remedy=remedy)
+    if sample.invalidation is not None:
+        what = f"sample {str(sample.id)[:80]!a}, epoch {sample.epoch}, is invalidated"
+        raise UntrustedError(what, where=where, remedy="import the log as the evaluation left it, or evaluate again")
 
 
 def _scores(sample: _Sample) -> Iterator[tuple[str, Json]]:

@@ -140,6 +140,44 @@ def test_a_sample_that_failed_is_an_attempt_that_failed(tmp_path: Path) -> None:
     ok(call("verify", "receipts", cwd=study))
 
 
+def drawn_again(log: dict[str, Any]) -> None:
+    log["samples"][0]["error_retries"] = [{"message": "not so"}, {"message": "nor so"}]
+
+
+def test_a_sample_that_was_drawn_again_has_the_attempts_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between two of them, the import goes on; the edition's results count both."""
+    study = make_study(tmp_path / "study")
+    plan = study / PLAN
+    plan.write_text(plan.read_text().replace("{max: 1, retry_on: []}", "{max: 3, retry_on: [harness_error]}"))
+    ok(call("seal", PLAN, cwd=study))
+    log, append, calls = changed(tmp_path, drawn_again), Journal.append, 0
+
+    def dying(self: Journal, event: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += event.slot["family"] == "sum-12" and event.slot["seed"] == 1 if hasattr(event, "slot") else 0
+        if calls == 3:
+            raise HarnessError("killed")
+        return append(self, event, **named)
+
+    monkeypatch.setattr(Journal, "append", dying)
+    assert imported(study, log, "stepwise").code == 3
+    monkeypatch.undo()
+    ok(imported(study, log, "stepwise"))
+    ok(imported(study, LOGS / "terse.eval", "terse"))
+    whys = [event["why"] for event in journal(study) if event["kind"] == "failed"]
+    assert whys == [f"the sample was drawn again after an error: {why}" for why in ("not so", "nor so")]
+    flow = json.loads(ok(call("analyse", PLAN, "--json", cwd=study)).out)["flow"]["stepwise"]
+    assert (flow["drawn_again"], flow["episodes"], flow["missing"]) == (1, 6, 0)
+
+
+def test_settings_of_a_role_that_are_the_plans_are_taken(tmp_path: Path) -> None:
+    own = {"solver": {"model": "mockllm/model", "config": {"temperature": 0.0, "max_tokens": 40}}}
+    log = changed(tmp_path, lambda log: log["eval"].update(model_roles=own, model_generate_config={"temperature": 1}))
+    ok(imported(sealed(tmp_path / "study"), log, "stepwise"))
+
+
 @pytest.mark.parametrize(
     ("change", "ended"),
     [
@@ -205,6 +243,31 @@ def warmer(log: dict[str, Any]) -> None:
     log["eval"]["model_generate_config"] = {"temperature": 0.7}
 
 
+def warmer_role(log: dict[str, Any]) -> None:
+    log["eval"]["model_roles"] = {"solver": {"model": "mockllm/model", "config": {"temperature": 1.9}}}
+
+
+def longer_role(log: dict[str, Any]) -> None:
+    log["eval"]["model_roles"] = {"solver": {"model": "mockllm/model", "config": {"max_tokens": 9999}}}
+
+
+def uncounted_retries(log: dict[str, Any]) -> None:
+    log["eval"]["config"]["retry_on_error"] = 3
+    del log["samples"][0]["error_retries"]
+
+
+def edited(log: dict[str, Any]) -> None:
+    log["samples"][1]["scores"]["match"]["history"] = [{"value": "I", "provenance": {"author": "me"}}]
+
+
+def invalid_sample(log: dict[str, Any]) -> None:
+    log["samples"][0]["invalidation"] = {"author": "me", "reason": "not liked"}
+
+
+def partial(log: dict[str, Any]) -> None:
+    log["results"].update(completed_samples=1, total_samples=99)
+
+
 def no_score(log: dict[str, Any]) -> None:
     log["samples"][0]["scores"] = {}
 
@@ -248,6 +311,13 @@ def too_many_tokens(log: dict[str, Any]) -> None:
         (other_model, "models.solver: found 'mockllm/other', due the model mockllm/model"),
         (second_model, "called mockllm/grader, which no role of the arm plays"),
         (warmer, "states temperature 0.7, but the plan has 0 for solver"),
+        (warmer_role, "states temperature 1.9, but the plan has 0 for solver"),
+        (longer_role, "states max_output_tokens 9999, but the plan has 40 for solver"),
+        (drawn_again, "was drawn 3 times (error_retries), and the plan allows 1 after a harness_error"),
+        (uncounted_retries, "may have been drawn again, as the log has retry_on_error"),
+        (edited, "epoch 1: its score 'match' was edited by hand; import the log as its scorers left it"),
+        (invalid_sample, "sample 'sum-12', epoch 1, is invalidated"),
+        (partial, "says that 1 of 99 samples were completed, and has 6, 6 of them without an error"),
         (no_score, "measures.match: found nothing, due a value"),
         (odd_score, "measures.match: found 0.5, due 0 or 1"),
         (unfinished, "version 2 with status 'cancelled', due version 2 with status success"),
