@@ -9,7 +9,7 @@ never 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
@@ -119,12 +119,27 @@ def measured(spec: Spec, effect: Effect, metric_name: str, data: Data) -> Estima
             return interval
         numbers |= {"lower": interval.lower, "upper": interval.upper}
         notes = interval.notes
+    notes += tuple(_over_nothing(data))
     if effect.margin is not None:
         numbers["margin"] = effect.margin.value
     readable = [name for name in FIELDS[form_of(effect), scale_of(spec.metrics[metric_name])] if name in numbers]
     readable += ["margin"] if effect.margin is not None else []
     fields = {name: numbers.pop(name) for name in readable}
     return Estimated(fields, {name: number for name, number in numbers.items() if name not in LIMITS}, notes)
+
+
+def _over_nothing(data: Data) -> Iterator[str]:
+    """How many rows of a ratio have 0 below on a side: such a row has no share in what the side is divided by."""
+    if isinstance(data, TwoEffects):
+        for name, part in zip(data.names, (data.plus, data.minus), strict=True):
+            yield from (f"{name}: {note}" for note in _over_nothing(part))
+    elif data.is_ratio:
+        sides_ = (("the plus side", data.sample.plus), ("the minus side", data.sample.minus))
+        zeros = {name: int((side[1] == 0).sum()) for name, side in sides_ if side is not None}
+        if any(zeros.values()):
+            of = {name: f" of {name}" for name in zeros} if len(zeros) > 1 else dict.fromkeys(zeros, "")
+            said = " and ".join(f"{count} of {data.n} denominators{of[name]}" for name, count in zeros.items())
+            yield f"{said} are 0"
 
 
 def _counts(data: Rows) -> dict[str, Number]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from sealkit.infer.difference import TwoEffects
+from sealkit.infer.estimate import Estimated
 from sealkit.infer.shapes import Rows
 from sealkit.infer.stats.decimals import exact_decimal
 from sealkit.plan.slots import Slot
@@ -247,6 +248,19 @@ def test_a_ratio_of_one_arm() -> None:
     plan = small({"e": SINGLE[:-1] % "mean" + ", metric: per_act}"}, metrics=RATIO, seeds=2)
     found = numbers_in(plan, tokens([(10, 1), (30, 3)], [(1, 1), (1, 1)]), metric="per_act")
     assert (found["n"], found["estimate"], found["lower"], found["upper"]) == (2, 10, 10, 10)
+
+
+def test_denominators_that_are_0_are_told_and_only_those() -> None:
+    plan = small({"e": PAIRED[:-1] % "boot" + ", metric: per_act}"}, metrics=RATIO, seeds=9)
+
+    def notes(acts: int) -> tuple[str, ...]:
+        plus: list[tuple[int, int] | str] = [(0, acts), *[(9, 2), (5, 1)] * 4]
+        found = found_in(plan, tokens(plus, [(1, 1)] * 9), metric="per_act").estimate
+        assert isinstance(found, Estimated)
+        return found.notes
+
+    assert notes(0) == ("1 of 9 denominators of the plus side and 0 of 9 denominators of the minus side are 0",)
+    assert notes(1) == ()
 
 
 def test_a_ratio_over_nothing_is_not_estimable() -> None:
