@@ -76,7 +76,7 @@ def far_cells(pinned: Pinned, isolation: Isolation) -> Iterator[FarCells]:
     with tempfile.TemporaryDirectory(prefix="sealkit-ruling-") as folder:
         source = Path(folder) / "source"
         source.mkdir()
-        pinned.unpack_source(source)
+        pinned.unpack_code(source)
         with FarCells(source, isolation=isolation, sealed_by=pinned.commitment.sealkit) as cells:
             cells.begin(pinned.plan.data)
             yield cells

@@ -94,6 +94,8 @@ def unchanged_words(before: PlanSeal, after: PlanSeal) -> tuple[str, ...]:
 def other_code(before: Closure, after: Closure) -> bool:
     """Whether any file but the lock is another: what runs in one process with a judge could change what it says.
 
+    The lock, as the plan, lies beside nothing that is run (`Pinned.unpack_code`).
+
     The classes above say what a file is for. They do not bound what it can do, so no ruling rests on them alone.
     """
     return any(one.path != LOCK for one in drift(before, after))

@@ -29,7 +29,7 @@ from sealkit.plan.slots import blocks, slot_count
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.archive import unpack
 from sealkit.seal.changes import Version, changes, is_change, judge_files, own_files
-from sealkit.seal.closure import Closure
+from sealkit.seal.closure import LOCK, Closure
 from sealkit.seal.commitment import Amendment, Commitment, Seal, check_reason
 from sealkit.seal.committed import check_closure_of, check_manifest, check_plan, check_source
 from sealkit.seal.foundations import effect_on_claims
@@ -106,6 +106,12 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
         path, source = beside(self.plan_path, "source.tar", self.number), self.commitment.source
         plan = plan_entry(self.commitment.plan)
         unpack(path, into, self.closure, plan, inside=self.study, digest=source.digest, size=source.size)
+
+    def unpack_code(self, into: Path) -> None:
+        """The same without the plan and the lock, in which an amendment may write what it likes and change no code."""
+        self.unpack_source(into)
+        for name in (self.commitment.plan.path, LOCK):
+            (into / name).unlink(missing_ok=True)
 
     def files(self, names: frozenset[str]) -> dict[str, bytes]:
         """Those of these files that the archive of this pin holds."""

@@ -2,7 +2,8 @@
 
 Python lets whatever runs in a process change everything else in it. So what is played, what measures it and what checks
 it share no process, and beside the judge lie only the files that it is made of (`seal.changes.judge_files`): a world
-that an amendment changed cannot change a measure.
+that an amendment changed cannot change a measure. Beside none of them lies the plan or the lock: what runs can read no
+file that an amendment changes without being other code (`seal.changes.other_code`).
 
 The code that runs there is the sealed sealkit's; with `own`, it is this sealkit's over the same files of the study.
 """
@@ -51,7 +52,7 @@ class Sandboxes:
             raise HarnessError("no code of the study is run here", remedy="give --replay")
         closure, spec = pinned.closure, pinned.plan.spec
         world = spec.world.name if isinstance(spec.world, ReferenceWorld) else None
-        key = (*((tree.path, tree.root) for tree in closure.trees), closure.files, closure.lock, world, spec.judge)
+        key = (*((tree.path, tree.root) for tree in closure.trees), closure.files, world, spec.judge)
         key += (part, verifier)
         if key not in self._open:
             opened = open_sandbox(pinned, part, self.isolation, own=self._own)
@@ -61,7 +62,7 @@ class Sandboxes:
 
 @contextlib.contextmanager
 def open_sandbox(pinned: Pinned, part: Part, isolation: Isolation, *, own: bool = False) -> Iterator[Sandbox]:
-    """The sealed source of a pin, unpacked in a fresh folder, and the part loaded in a child process.
+    """The sealed code of a pin, unpacked in a fresh folder, and the part loaded in a child process.
 
     A child of an older sealkit loads world and judge together or not at all, so it is given both.
     """
@@ -69,7 +70,7 @@ def open_sandbox(pinned: Pinned, part: Part, isolation: Isolation, *, own: bool 
     with tempfile.TemporaryDirectory(prefix="sealkit-replay-") as folder:
         source = Path(folder) / "source"
         source.mkdir()
-        pinned.unpack_source(source)
+        pinned.unpack_code(source)
         if own:
             _put_own_sealkit(source)
         others = _not_the_judges(pinned, source) if part == JUDGE else ()

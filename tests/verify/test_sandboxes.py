@@ -17,7 +17,7 @@ from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.child import Child
 from sealkit.verify.sandbox import Sandbox
-from sealkit.verify.sandboxes import JUDGE, WORLD, Part, open_sandbox
+from sealkit.verify.sandboxes import JUDGE, VERIFIER, WORLD, Part, open_sandbox
 from sealkit.wire.canon import encode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Action, Trusted
@@ -64,15 +64,18 @@ def lamp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pinned(source: Path) -> Pinned:
     """As much of a pin as is opened: its plan's world and judge, its closure, its source."""
+    plan = SimpleNamespace(path="plans/lamp.yaml")
     spec = SimpleNamespace(world=ReferenceWorld(kind="reference", name="lamp", params={}), judge="worlds/lamp/judge")
-    return cast(
+    pin = cast(
         Pinned,
         SimpleNamespace(
-            plan=SimpleNamespace(spec=spec), commitment=SimpleNamespace(sealkit="1.0"),
+            plan=SimpleNamespace(spec=spec), commitment=SimpleNamespace(sealkit="1.0", plan=plan),
             closure=make_closure(source, Declared(trees=("worlds/lamp",), foreign=())),
             unpack_source=lambda into: shutil.copytree(source, into, dirs_exist_ok=True),
+            unpack_code=lambda into: Pinned.unpack_code(pin, into),
         ),
     )  # fmt: skip
+    return pin
 
 
 def open_lamp(source: Path, part: Part, *, own: bool = False) -> Sandbox:
@@ -126,6 +129,33 @@ def test_a_child_of_an_older_sealkit_is_given_world_and_judge(lamp: Path) -> Non
                 assert not sandbox.alone and sandbox.scenario("calm", 0, {})
     finally:
         child.write_text(honest, encoding="utf-8")
+
+
+READS = """
+
+from pathlib import Path
+
+for name in ("plans/lamp.yaml", "requirements.lock"):
+    if (Path(__file__).parents[2] / name).exists():
+        raise LookupError(name)
+"""
+
+
+@pytest.mark.parametrize("part", [JUDGE, VERIFIER, WORLD])
+def test_no_code_of_a_study_finds_the_plan_or_the_lock(lamp: Path, part: Part) -> None:
+    """An amendment of a comment there is no other code, so it must change nothing that a judge says."""
+    (lamp / "plans").mkdir(exist_ok=True)
+    for name in ("plans/lamp.yaml", "requirements.lock"):
+        (lamp / name).write_text("# checked\n", encoding="utf-8")
+    put_world(lamp, world=LAMP + READS, judge=LAMP_JUDGE + READS)
+    try:
+        open_lamp(lamp, part)
+        with pytest.raises(HarnessError, match=r"LookupError: plans/lamp\.yaml"):
+            load_world(lamp, "lamp")
+    finally:
+        put_world(lamp)
+        shutil.rmtree(lamp / "plans")
+        (lamp / "requirements.lock").unlink()
 
 
 def closure(root: str) -> Closure:
