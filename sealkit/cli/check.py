@@ -10,7 +10,7 @@ import click
 
 from sealkit.cli.out import heading, json_option, plan_argument, print_json, print_table
 from sealkit.files import to_type
-from sealkit.infer.headroom import LEAST, AtEnd, headroom
+from sealkit.infer.headroom import LEAST, AtEnd, headroom, without_end
 from sealkit.infer.reach import unreached
 from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.describe import PlanReport, describe
@@ -56,6 +56,8 @@ def command(plan: Path, as_json: bool) -> None:
     report = describe(opened)
     warnings = (*report.warnings, *map(str, unreached(opened.spec)))
     found = trials(plan, opened, judge) if judge is not None else ()
+    for trial in found:
+        warnings += tuple(f"{one} in the {trial.stage} run" for one in without_end(opened.spec, trial.measured))
     ends = {trial.stage: headroom(opened.spec, trial.measured) for trial in found}
     if as_json:
         print_json(_document(opened, report, warnings, found, ends))

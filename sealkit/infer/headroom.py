@@ -12,12 +12,13 @@ bad. A count or a duration has no worst value. Fewer than three values say nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from sealkit.infer.columns import NULL
 from sealkit.infer.measures import Plain, plain_metrics, read_measures, scale_of_values
+from sealkit.plan.analysis import CountsAs, Duration
 from sealkit.plan.fields import ends_of
 from sealkit.plan.schema import Spec
 from sealkit.wire.records import Json
@@ -54,6 +55,21 @@ def headroom(spec: Spec, measured: Iterable[tuple[str, Mapping[str, Json]]]) -> 
         for name, metric in metrics.items()
         for end in _at_end(arm, name, metric, found.get((arm, name), []))
     )
+
+
+def without_end(spec: Spec, measured: Sequence[tuple[str, Mapping[str, Json]]]) -> Iterator[str]:
+    """Of each arm and each duration whose plan says what null counts as: in how many episodes it is null."""
+    for name, metric in plain_metrics(spec).items():
+        if not isinstance(metric, Duration) or not isinstance(metric.censored, CountsAs):
+            continue
+        for arm in spec.factors.arm:
+            given = [one.get(metric.measure or name) for its, one in measured if its == arm]
+            if nulls := sum(map(_has_null, given)):
+                yield f"arm {arm}: {name} is null in {nulls} of {len(given)}, and counts as {metric.censored.value}"
+
+
+def _has_null(value: Json) -> bool:
+    return any(map(_has_null, value.values())) if isinstance(value, dict) else value is None
 
 
 def _at_end(arm: str, name: str, metric: Plain, values: list[int]) -> Iterator[AtEnd]:

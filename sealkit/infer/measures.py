@@ -116,7 +116,7 @@ def _kept(metric: Plain, value: Json, where: str) -> int:
 
 
 def _check(metric: Plain, value: Fraction, where: str) -> None:
-    most = metric.most if isinstance(metric, Counted | Duration) else None
+    most = metric.end if isinstance(metric, Duration) else metric.most if isinstance(metric, Counted) else None
     if isinstance(metric, Binary):
         if value not in (0, 1):
             raise MalformedError(f"found {value}, due 0 or 1", where=where)

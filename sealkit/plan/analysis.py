@@ -85,11 +85,31 @@ class LeftOut(Part):
 
 class Duration(_Metric, kw_only=True):
     """A whole number of acts from 0 on, up to `most` if that is stated; `censored` is what one without an end means:
-    `{kind: left_out}`, no value, or `{kind: counts_as, value: 30}`."""
+    `{kind: left_out}`, no value, or `{kind: counts_as, value: 30}`, which is no better than the worst value."""
 
     kind: Literal["duration"]
     most: Count | None = None
     censored: Annotated[CountsAs | LeftOut, ByKind()]
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        """What one without an end counts as is no better than the worst value, as far as that is stated."""
+        if not isinstance(self.censored, CountsAs):
+            return
+        value = self.censored.value
+        if self.better == "higher" and value:
+            what = f"one without an end counts as {value}, so a failure is better than the worst value, 0"
+            yield "censored", what, "let it count as 0, or be {kind: left_out}; the judge gives what is no failure"
+        elif self.better == "lower" and value < (1 if self.most is None else self.most):
+            least = "more than 0" if self.most is None else f"at least {self.most}"
+            what = f"one without an end counts as {value}, so a failure is better than the worst value"
+            yield "censored", what, f"let it count as {least}, or be {{kind: left_out}}"
+
+    @property
+    def end(self) -> int | None:
+        """The largest value that it can have: none is worse than one without an end."""
+        if self.most is None and self.better == "lower" and isinstance(self.censored, CountsAs):
+            return self.censored.value
+        return self.most
 
 
 class Ratio(Part, kw_only=True):

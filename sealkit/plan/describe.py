@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sealkit.plan.analysis import Difference, Duration, LeftOut
+from sealkit.plan.analysis import CountsAs, Difference, Duration, LeftOut
 from sealkit.plan.fields import RESAMPLING, form_of
 from sealkit.plan.load import Plan
 from sealkit.plan.measures import judge_measures
@@ -67,6 +67,7 @@ def describe(plan: Plan) -> PlanReport:
             *thin_bootstraps(spec),
             *_unfilled_units(spec),
             *_survivors(spec),
+            *_censored(spec),
             *_closed_gates(spec),
             *_odd_supports(spec),
         ),
@@ -96,6 +97,16 @@ def _survivors(spec: Spec) -> Iterator[str]:
             yield (
                 f"metrics.{name}: a rule reads it, and what did not end has no value; where that is more than {cap} of "
                 "the slots that an effect rests on in an arm, claims on it are withheld"
+            )
+
+
+def _censored(spec: Spec) -> Iterator[str]:
+    """A sentence for each duration that has a value also where it did not end."""
+    for name, metric in spec.metrics.items():
+        if isinstance(metric, Duration) and isinstance(metric.censored, CountsAs):
+            yield (
+                f"metrics.{name}: null, and a slot whose ending means failure, counts as {metric.censored.value} and "
+                f"is no loss; that could be each of {slot_count(spec, 'confirmatory')} slots"
             )
 
 

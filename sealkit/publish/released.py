@@ -36,6 +36,7 @@ from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 RESULTS: Final = "results.json"
 FILES: Final = (RESULTS, "report.md", "report.html", BUNDLE)
 _is_edition = re.compile(r"sealkit/edition/v[1-9][0-9]{0,3}\Z").match
+_is_maker = re.compile(r"sealkit [0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}").fullmatch
 OWN: Final = f"sealkit {sealkit.__version__}"
 _MAX_REPORT: Final = 2 * MAX_RESULTS
 
@@ -58,7 +59,7 @@ class Released:
     @property
     def made_by(self) -> str:
         """The sealkit that made it, by its own word."""
-        return str(self.document.get("made_by"))[:80]
+        return str(self.document["made_by"])
 
     @property
     def pages(self) -> str:
@@ -99,6 +100,10 @@ def open_released(folder: Path) -> Released:
         raise HarnessError(what, where=where, remedy="its bundle holds the sealkit that was sealed")
     if not isinstance(document, dict) or kind != EDITION or not results.endswith(b"\n"):
         raise MalformedError(f"is no {EDITION}", where=where, remedy="it was edited")
+    maker = document.get("made_by")
+    if not isinstance(maker, str) or not _is_maker(maker):  # it is shown, and no bundle says it: no room for more
+        what = f"made_by is {str(maker)[:80]!a}, due a version as in {OWN!a}"
+        raise MalformedError(what, where=where, remedy="it was edited")
     if document.get("edition") != folder.name:
         raise UntrustedError(
             f"calls itself {str(document.get('edition'))[:80]!a}", where=where, remedy="name its folder so"

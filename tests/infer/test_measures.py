@@ -15,7 +15,7 @@ KINDS = {
     "count": "{kind: count, better: higher}",
     "score": "{kind: score, better: higher, range: [-0.4, 1], step: 0.2}",
     "duration": "{kind: duration, better: higher, censored: {kind: left_out}}",
-    "capped": "{kind: duration, better: higher, censored: {kind: counts_as, value: 15}}",
+    "capped": "{kind: duration, better: lower, censored: {kind: counts_as, value: 15}}",
 }
 SLOT = {"arm": "plus", "family": "x", "seed": 0}
 
@@ -33,7 +33,7 @@ def kept(kind: str, value: Json) -> int:
         ("binary", 0, 0), ("binary", 1, 1), ("binary", "1", 1), ("binary", "1.000", 1), ("binary", None, NULL),
         ("count", 0, 0), ("count", 2**53 - 1, 2**53 - 1), ("count", "7", 7),
         ("score", "-0.4", -2), ("score", "0.60", 3), ("score", 1, 5), ("score", 0, 0),
-        ("duration", 3, 3), ("duration", None, NULL), ("capped", None, 15), ("capped", 20, 20),
+        ("duration", 3, 3), ("duration", None, NULL), ("capped", None, 15), ("capped", 15, 15),
     ],
 )  # fmt: skip
 def test_kept(kind: str, value: Json, number: int) -> None:
@@ -49,7 +49,7 @@ def test_kept(kind: str, value: Json, number: int) -> None:
         ("count", "Infinity", "found 'Infinity'"), ("count", "1/3", "found '1/3'"), ("count", "1e3", "found '1e3'"),
         ("count", " 1", "found ' 1'"), ("count", "\u0661", "found '\u0661'"), ("count", "", "found ''"),
         ("count", -1, "from 0 on"), ("count", "0.5", "from 0 on"), ("count", 2**53, "2^53"), ("count", [1], "found"),
-        ("count", {"a": 1}, "found"), ("duration", -1, "from 0 on"), ("score", "0.5", "in steps of"),
+        ("count", {"a": 1}, "found"), ("duration", -1, "from 0 on"), ("capped", 16, "at most 15"), ("score", "0.5", "in steps of"),
         ("score", "1.2", "in steps of"), ("score", "-0.6", "in steps of"),
     ],
 )  # fmt: skip

@@ -186,20 +186,26 @@ def test_an_edition_made_by_another_sealkit_is_checked_but_for_its_layout(
 ) -> None:
     folder = elsewhere(edition, tmp_path)
     document = json.loads((folder / "results.json").read_bytes())
-    document["made_by"] = "sealkit 99"
+    document["made_by"] = "sealkit 99.0.0"
     (folder / "results.json").write_bytes(encode_value(document) + b"\n")
     (folder / "report.md").write_text("laid out in another way\n")
     for replay, seen in (((), "ruled on again"), (("--replay=unsafe",), "results.json was built again")):
         found = verify(folder, *replay)
         said = found.out
         assert found.code == 3, "a stranger who was given a page looks at the page"
-        assert "report.md were NOT read, they are laid out by sealkit 99, by its own word" in said.replace(" and", "")
+        assert "report.md were NOT read, they are laid out by sealkit 99.0.0, by its own word" in said.replace(
+            " and", ""
+        )
         assert seen in said and "the same bytes" not in said.split(f"edition {folder.name}", 1)[1].splitlines()[0]
+    for forged in ("sealkit 99.0.0. Audited by many", "sealkit 99.0.0\n", None):
+        (folder / "results.json").write_bytes(encode_value(document | {"made_by": forged}) + b"\n")
+        found = verify(folder)
+        assert found.code == 1 and f"made_by is {str(forged)!a}, due a version" in found.err
     document["does_not_prove"] = []
     (folder / "results.json").write_bytes(encode_value(document) + b"\n")
     found = verify(folder)
     assert found.code == 3 and "$.does_not_prove[0] is not worded as this sealkit words it" in found.err
-    assert "made by sealkit 99, by its own word: verify with that one" in found.err
+    assert "made by sealkit 99.0.0, by its own word: verify with that one" in found.err
 
 
 # --- an edition as an anchor ---------------------------------------------------------------------

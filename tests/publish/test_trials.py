@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sealkit.infer.headroom import headroom
+from sealkit.infer.headroom import headroom, without_end
+from sealkit.plan.describe import describe
 from sealkit.wire.episode import Trusted
 from sealkit.wire.records import Json
 from sealkit.wire.verdict import Accepted, Reason, Rejected, Verdict
@@ -57,6 +58,16 @@ def test_arms_are_told_apart() -> None:
     every: dict[str, Json] = {"success": 1, "slips": 1, "grade": "0.5"}
     found = headroom(SPEC, [("plus", every)] * 3 + [("minus", {**every, "success": 0})] * 3)
     assert [(end.arm, end.end) for end in found] == [("plus", "ceiling"), ("minus", "floor")]
+
+
+def test_check_says_how_often_null_counts_as_a_number() -> None:
+    latency = {"m": "{kind: duration, better: lower, censored: {kind: counts_as, value: 15}}"}
+    plan = small({"e": PAIRED % "boot"}, metrics=latency)
+    assert list(without_end(plan.spec, [("plus", {"m": None}), ("plus", {"m": 3}), ("minus", {"m": 4})])) == [
+        "arm plus: m is null in 1 of 2, and counts as 15"
+    ]
+    (warning,) = [one for one in describe(plan).warnings if "counts as" in one]
+    assert warning.startswith("metrics.m: null, and a slot whose ending means failure, counts as 15 and is no loss")
 
 
 # --- in a study ----------------------------------------------------------------------------------
