@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from sealkit.infer.assumed import needed
 from sealkit.infer.cells import FAILED, KNOWN, MISSING, SET_ASIDE, Cells
 from sealkit.infer.columns import NULL, Numbers
-from sealkit.infer.measures import parts_of, plain_metrics
+from sealkit.infer.measures import Plain, parts_of, plain_metrics
+from sealkit.infer.outcomes import shown_by, units_of
 from sealkit.infer.sample import EVERYTHING, Side, levels_of, reading_of, sides_of
 from sealkit.infer.standins import is_left_out
 from sealkit.infer.stats.results import NotEstimable
-from sealkit.plan.analysis import Difference, Single
+from sealkit.plan.analysis import Difference, Ratio, Single
 from sealkit.plan.questions import questions
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import sides
@@ -122,8 +123,17 @@ def _null_and_bad(cells: Cells, metric_name: str, side: Side) -> tuple[_Mask, _M
             null |= (state == KNOWN) & (cells.column(name, reading).at(side.slots) == NULL)
         else:
             null[part.lost // part.units] = True  # the whole cell: its units are lost in all repetitions
+            if not isinstance(cells.spec.metrics[metric_name], Ratio):  # in a sum, none is 0
+                null |= _shows_none(cells, name, metric, reading, side.slots) & (state == KNOWN)
         null |= (state == FAILED) & is_left_out(metric)
     return null, bad
+
+
+def _shows_none(cells: Cells, name: str, metric: Plain, reading: str | None, slots: Numbers) -> _Mask:
+    """The slots of cells that show no unit: whatever the other side shows, they are in no figure."""
+    none = np.ones(slots.shape, dtype=np.bool_)
+    none[shown_by(cells, name, metric, reading, slots) // units_of(cells, metric)] = False
+    return none
 
 
 def lost_under(spec: Spec, hypothesis: str, metric: str | None, lost: Iterable[Lost]) -> tuple[Lost, ...]:

@@ -131,6 +131,16 @@ def test_a_unit_that_one_side_leaves_out_is_a_loss(plus: Any) -> None:
     assert found["verdicts"][0]["null"] == ["e on success: 4 of 4 in plus, 4 of them null"]
 
 
+def test_a_slot_that_shows_no_unit_is_a_loss_where_the_other_side_shows_none_either() -> None:
+    """Whoever shows units chooses by that which slots an effect rests on."""
+    plan = small({"e": BY_FAULT}, metrics=UNIT, seeds=4, cap="0")
+    found = record(plan, lambda slot: {"success": {"a": int(slot["arm"] == "plus")} if slot["seed"] else {}})
+    assert (found["effects"][0]["n"], found["verdicts"][0]["verdict"]) == (3, "supported")
+    both = [f"e on success: 1 of 4 in {arm}, 1 of them null" for arm in ("plus", "minus")]
+    assert found["exclusions"]["null_over_cap"] == found["verdicts"][0]["null"] == both
+    assert [found["flow"][arm]["no_value"] for arm in ("plus", "minus")] == [1, 1]
+
+
 def test_a_null_unit_of_one_arm_alone_is_counted() -> None:
     plan = small(
         {"e": "{of: {arm: plus}, cluster: [family, seed], population: all, method: mean}"},
