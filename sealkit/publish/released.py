@@ -59,7 +59,7 @@ class Released:
     @property
     def made_by(self) -> str:
         """The sealkit that made it, by its own word."""
-        return str(self.document["made_by"])
+        return str(self.document.get("made_by"))
 
     @property
     def pages(self) -> str:
