@@ -113,7 +113,8 @@ class Duration(_Metric, kw_only=True):
 
 
 class Ratio(Part, kw_only=True):
-    """The sum of the metric `of` over the sum of the metric `over`; one with a unit is summed inside each episode too.
+    """The sum of the metric `of` over the sum of the metric `over`; one with a unit is summed inside each episode
+    too. How many rows have 0 below is said beside each effect.
 
     If both count the same unit, only units that both have a value for are summed.
     """
