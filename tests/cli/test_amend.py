@@ -531,7 +531,9 @@ def test_blocks_superseded_after_the_look_make_exploratory_what_the_old_episodes
     run(analysed)
     found = ruled(analysed)
     [(claim, why)] = found.exploratory.items()
-    assert claim == "it-tracks" and why.startswith("tracker is contradicted, and supported in the analysis recorded at ")
+    assert claim == "it-tracks" and why.startswith(
+        "tracker is contradicted, and supported in the analysis recorded at "
+    )
     assert found.claims == {"it-does": "supported", "it-tracks": "exploratory"}
 
 

@@ -19,7 +19,7 @@ def test_a_reviewer_with_another_sealkit_derives_the_results_with_the_sealed_one
 ) -> None:
     monkeypatch.setattr("sealkit.publish.measuring.moved_analysis_code", lambda sealed: ("infer/analysis.py",))
     monkeypatch.setattr("sealkit.cli.verify.analysis_of", lambda *_: pytest.fail("ruled by the reviewer's own code"))
-    monkeypatch.setattr("sealkit.cli.verify._editions", lambda *_: iter(()))
+    monkeypatch.setattr("sealkit.cli.verify.check_beside", lambda *_: iter(()))
     said = ok(call("verify", "--replay=unsafe", cwd=published)).out
     assert "derived again by the sealed code, which is not this sealkit's, the same bytes" in said
 
