@@ -183,8 +183,10 @@ def reading_tables(readings: Row) -> tuple[Table, ...]:
     if not readings:
         return ()
     levels, used = part_of(readings, "levels"), part_of(readings, "used")
-    heads = ("reading", "due", "made", "unreadable", "withheld", "failed", "left", "abandoned")
-    rows = tuple((name, *(number(cast(Row, row).get(kind)) for kind in heads[1:])) for name, row in levels.items())
+    kinds = ["due", "made", "unreadable", "withheld", "failed", "left", "abandoned"]
+    kinds += ["drawn_again"] if any(cast(Row, row).get("drawn_again") for row in levels.values()) else []
+    heads = ("reading", *map(words, kinds))
+    rows = tuple((name, *(number(cast(Row, row).get(kind, 0)) for kind in kinds)) for name, row in levels.items())
     spent = Table(
         "What readings used, which is no arm's overhead", tuple(map(words, used)),
         (tuple(number(value) for value in used.values()),), tuple(range(len(used))),

@@ -218,7 +218,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         cells=measuring.cells if measuring is not None else None,
         measuring=measuring,
         calls=dict(sorted(study.calls.confirmatory.items())),
-        readings=stage.reads.counts(study.withheld_readings),
+        readings=watching.redrawn.beside(stage.reads.counts(study.withheld_readings)),
         reading_calls=study.calls.readings,
         late=watching.late,
         own=own,
