@@ -5,7 +5,7 @@ What an effect's parts are is in `effect_parts`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -78,7 +78,7 @@ def named(row: Row) -> str:
 # --- verdicts and claims -------------------------------------------------------------------------
 
 
-def verdict_lines(verdict: Row) -> tuple[str, ...]:
+def verdict_lines(verdict: Row, cut_off: Iterable[Row] = ()) -> tuple[str, ...]:
     """What stands below a verdict: the rule, bounds, robustness, and why it was not estimable."""
     lines = []
     if verdict.get("rule"):
@@ -92,6 +92,9 @@ def verdict_lines(verdict: Row) -> tuple[str, ...]:
         lines.append(f"With every missing outcome at its worst: {words(worst)}; at its best: {words(best)}.")
     if verdict.get("drawn_again"):
         lines.append(f"{tries_again_words(part_of(verdict, 'drawn_again'))}.")
+    for row in cut_off:
+        if (row.get("hypothesis"), row.get("metric")) == (verdict.get("hypothesis"), verdict.get("metric")):
+            lines.append(f"{tries_again_words(part_of(row, 'abandoned'), how='abandoned')}, and begun again.")
     if verdict.get("null"):
         lines.append(f"Slots that count as lost: {'; '.join(cast(list[str], verdict['null']))}.")
     robustness = verdict.get("robustness")
