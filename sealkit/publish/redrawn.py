@@ -8,7 +8,7 @@ A program that fails once it knows what a try came to draws until it pleases: be
 whatever it said of itself, also where a pause forgave it or an amendment came between: at a slot, and at a reading
 whose reply the judge did not take. One way to lose a try does not count: the gateway recorded its requests, and all of
 them came to nothing by the endpoint's own doing, before any reply. What was asked has no part in that, as it has in a
-question that is too long, and nothing was known. A runner that was stopped leaves no failure.
+question that is too long, and nothing was known. A runner that was stopped leaves no failure: see `cut_off`.
 """
 
 from __future__ import annotations

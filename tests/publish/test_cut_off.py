@@ -28,7 +28,7 @@ EXTERNAL = ExternalWorld(kind="external", run=None, trees=("x",))
 def told(*told_of: tuple[Event, bytes], world: ExternalWorld | None = None) -> dict[str, int]:
     """The tries of each arm that may have been drawn by choice."""
     arms = {
-        "model": ToolsArm(role="control", model="agent"),
+        "model": ToolsArm(role="control", scaffold="tools", model="agent"),
         "script": ScriptedArm(role="control", scripted="x"),
         "program": CommandArm(role="control", run=("x",), models=(), trees=("x",)),
     }
