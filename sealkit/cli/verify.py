@@ -270,7 +270,8 @@ def _print(study: Study, found: Review, extra: tuple[str, ...]) -> None:
             f"{used.input_tokens} input and {used.output_tokens} output tokens, {cost}"
         )
     for name, counts in found.readings.items():
-        click.echo(f"  readings, {escape(name)}: {', '.join(f'{count} {word}' for word, count in counts.items())}")
+        told = ", ".join(f"{count} {word.replace('_', ' ')}" for word, count in counts.items())
+        click.echo(f"  readings, {escape(name)}: {told}")
     if (used := found.reading_calls).requests:
         roles = reading_roles(spec, spec.factors.arm)
         cost = cost_in_words(used.cost_microusd, priced=is_priced(spec, roles))

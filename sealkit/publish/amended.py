@@ -30,8 +30,9 @@ from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
 from sealkit.publish.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
+from sealkit.publish.cut_off import unlike
 from sealkit.publish.lost_readings import held_by_readings
-from sealkit.publish.lost_values import held_by_values
+from sealkit.publish.lost_values import arms_under_claims, held_by_values
 from sealkit.publish.measuring import Asking, pins_since
 from sealkit.publish.other_code import Verdicts
 from sealkit.publish.recorded_analyses import otherwise
@@ -179,6 +180,9 @@ def _exploratory(
             what = f"of the slots before amendment {asked.amendment}, {asked.when}, more have no outcome{again}"
             for name in sealed.plan.spec.claims:
                 reasons.setdefault(name, f"{what} than the cap allowed, in {', '.join(over)}")
+    for name, arms in arms_under_claims(sealed.plan.spec).items():
+        if unlike({arm: found.cut_off.get(arm, 0) for arm in arms}):
+            reasons.setdefault(name, "its arms are too unlike in how many tries were abandoned and begun again")
     if late.played_on is not None:
         when = f"amendment {late.played_on}, after the first look,"
         for name in sealed.plan.spec.claims:

@@ -24,7 +24,7 @@ from sealkit.plan.slots import slot_count
 from sealkit.publish.amended import Amended, amended, off_the_map
 from sealkit.publish.failures import Failures
 from sealkit.publish.gates_ruled import gates_by_hypothesis
-from sealkit.publish.lost_values import drawn_again, with_tries
+from sealkit.publish.lost_values import drawn_again, verdicts_cut_off, with_tries
 from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
 from sealkit.publish.planned import planned
@@ -84,7 +84,7 @@ def rulings(study: Study, found: Review, analysis: Analysis, evidence: Evidence)
         dropped=len(after.earlier_claims),
     )
     gates = decide_gates(spec, evidence, after.gates)
-    held = with_tries(_reservations(analysis, after, gates), spec, analysis.record)
+    held = with_tries(_reservations(analysis, after, gates), spec, analysis.record, found.cut_off)
     claims = (*rule_claims(spec, analysis.verdicts, held), *after.earlier_claims)
     return Rulings(after, gates, claims)
 
@@ -108,6 +108,7 @@ def document_of(
         "plan": planned(spec),
         "analysis": dict(analysis.record),
         "failures": upto.failed,
+        **_abandoned(spec, found, analysis),
         **_readings(found),
         "claims": [claim_row(spec, ruling) for ruling in ruled.claims],
         "gates": [
@@ -193,6 +194,12 @@ def _analyses(after: Amended) -> dict[str, Json]:
     """What earlier analyses came to, where it is not what this edition says."""
     rows: list[Json] = [dict(row) for row in after.analyses]
     return {"earlier_analyses": rows} if rows else {}
+
+
+def _abandoned(spec: Spec, found: Review, analysis: Analysis) -> dict[str, Json]:
+    """Tries that were abandoned and begun again, by verdict, where there are any."""
+    rows = verdicts_cut_off(spec, analysis.record, found.cut_off)
+    return {"abandoned": rows} if rows else {}
 
 
 def _readings(found: Review) -> dict[str, Json]:

@@ -40,7 +40,8 @@ def _lines(document: Row) -> Iterator[str]:
         what = f"{_text(named(verdict))}{descriptive}: {_text(verdict.get('says'))}"
         yield f"- **{_text(words(str(verdict['verdict'])))}**: {what}"
         ruled = planned_parts.ruled_lines(verdict, plan, rows_of(analysis, "effects"))
-        yield from (f"  - {_paragraph(line)}" for line in (*ruled, *parts.verdict_lines(verdict)))
+        lines = (*ruled, *parts.verdict_lines(verdict, rows_of(document, "abandoned")))
+        yield from (f"  - {_paragraph(line)}" for line in lines)
     earlier = parts.earlier_table(part_of(document, "after_amendments"))
     analyses = parts.analyses_table(document)
     yield from _tables(tuple(table for table in (earlier, analyses) if table))

@@ -47,7 +47,10 @@ def _contents(shown: Row) -> dict[str, object]:
         "verdicts": [
             {
                 **verdict,
-                "lines": (*planned_parts.ruled_lines(verdict, plan, effects), *parts.verdict_lines(verdict)),
+                "lines": (
+                    *planned_parts.ruled_lines(verdict, plan, effects),
+                    *parts.verdict_lines(verdict, rows_of(shown, "abandoned")),
+                ),
             }
             for verdict in rows_of(analysis, "verdicts")
         ],

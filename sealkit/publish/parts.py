@@ -5,7 +5,7 @@ What an effect's parts are is in `effect_parts`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -78,7 +78,7 @@ def named(row: Row) -> str:
 # --- verdicts and claims -------------------------------------------------------------------------
 
 
-def verdict_lines(verdict: Row) -> tuple[str, ...]:
+def verdict_lines(verdict: Row, cut_off: Iterable[Row] = ()) -> tuple[str, ...]:
     """What stands below a verdict: the rule, bounds, robustness, and why it was not estimable."""
     lines = []
     if verdict.get("rule"):
@@ -92,6 +92,9 @@ def verdict_lines(verdict: Row) -> tuple[str, ...]:
         lines.append(f"With every missing outcome at its worst: {words(worst)}; at its best: {words(best)}.")
     if verdict.get("drawn_again"):
         lines.append(f"{tries_again_words(part_of(verdict, 'drawn_again'))}.")
+    for row in cut_off:
+        if (row.get("hypothesis"), row.get("metric")) == (verdict.get("hypothesis"), verdict.get("metric")):
+            lines.append(f"{tries_again_words(part_of(row, 'abandoned'), how='abandoned')}, and begun again.")
     if verdict.get("null"):
         lines.append(f"Slots that count as lost: {'; '.join(cast(list[str], verdict['null']))}.")
     robustness = verdict.get("robustness")
@@ -183,8 +186,10 @@ def reading_tables(readings: Row) -> tuple[Table, ...]:
     if not readings:
         return ()
     levels, used = part_of(readings, "levels"), part_of(readings, "used")
-    heads = ("reading", "due", "made", "unreadable", "withheld", "failed", "left", "abandoned")
-    rows = tuple((name, *(number(cast(Row, row).get(kind)) for kind in heads[1:])) for name, row in levels.items())
+    kinds = ["due", "made", "unreadable", "withheld", "failed", "left", "abandoned"]
+    kinds += ["drawn_again"] if any(cast(Row, row).get("drawn_again") for row in levels.values()) else []
+    heads = ("reading", *map(words, kinds))
+    rows = tuple((name, *(number(cast(Row, row).get(kind, 0)) for kind in kinds)) for name, row in levels.items())
     spent = Table(
         "What readings used, which is no arm's overhead", tuple(map(words, used)),
         (tuple(number(value) for value in used.values()),), tuple(range(len(used))),

@@ -51,11 +51,11 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def tries_again_words(tries: Mapping[str, Json]) -> str:
-    """How many tries were drawn again, by arm, in the order of names.
+def tries_again_words(tries: Mapping[str, Json], *, how: str = "drawn again") -> str:
+    """How many tries were drawn again, or ended otherwise, by arm, in the order of names.
 
     >>> tries_again_words({"plain": 3, "steps": 0})
     '3 tries drawn again in arm plain, 0 in arm steps'
     """
     first, *others = sorted(tries.items())
-    return ", ".join([f"{first[1]} tries drawn again in arm {first[0]}", *(f"{n} in arm {arm}" for arm, n in others)])
+    return ", ".join([f"{first[1]} tries {how} in arm {first[0]}", *(f"{n} in arm {arm}" for arm, n in others)])

@@ -1,29 +1,42 @@
-"""Slots that were drawn again: failed tries before an episode, which the study's own code could have brought about.
+"""Slots that were drawn again: failed tries before an episode, or a reading, that the study's own code may have made.
 
     redrawn = Redrawn(sealed)
     redrawn.see(entry, calls)            # every entry of the journal, with the lines of calls.jsonl that it tells of
     redrawn.tell(measuring)              # the cells know it: it meets the exclusion cap
 
 A program that fails once it knows what a try came to draws until it pleases: best of so many. So each such try counts,
-whatever it said of itself, also where a pause forgave it or an amendment came between. Two ways to lose a try do not:
-a call that got no reply, recorded as such by the gateway, and a runner that was stopped, which leaves no failure.
+whatever it said of itself, also where a pause forgave it or an amendment came between: at a slot, and at a reading
+whose reply the judge did not take. One way to lose a try does not count: the gateway recorded its requests, and all of
+them came to nothing by the endpoint's own doing, before any reply. What was asked has no part in that, as it has in a
+question that is too long, and nothing was known. A runner that was stopped leaves no failure: see `cut_off`.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from sealkit.infer.cells import Cells
 from sealkit.plan.actors import ExternalWorld
+from sealkit.plan.readings import ReadingKey
 from sealkit.plan.schema import Spec
 from sealkit.publish.measuring import Measuring
 from sealkit.publish.other_code import FarCells
 from sealkit.run.progress import SlotIndex
+from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
+from sealkit.seal.journal import CALLS
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Entry, Failed, Slot
+from sealkit.wire.attempts import read_calls
+from sealkit.wire.chain import Entry, Failed, Read, Slot
 
 OUTSIDE: Final = "provider_error"
+# What an endpoint does of its own accord, before any of a reply is known.
+NO_REPLY: Final = frozenset(
+    ("rate_limited", "server_error", "no_connection", "connection_lost", "timeout", "redirected")
+)
+_OneReading: TypeAlias = tuple[str, ReadingKey]  # of the episode with this digest
 
 
 class Redrawn:
@@ -32,18 +45,42 @@ class Redrawn:
     def __init__(self, sealed: SealedPlan) -> None:
         self._sealed = sealed
         self._tries: dict[str, tuple[Slot, int]] = {}
+        self._pending: Counter[_OneReading] = Counter()  # of readings that no reply was taken for yet
+        self._readings: Counter[str] = Counter()
 
     def see(self, entry: Entry, calls: bytes) -> None:
         """Take one entry into account."""
         event = entry.event
         if isinstance(event, Failed) and event.stage == "confirmatory" and not self._from_outside(event, calls):
-            key = spell_slot(event.slot)
-            self._tries[key] = event.slot, self._tries.get(key, (event.slot, 0))[1] + 1
+            self._count(event.slot, 1)
+        elif isinstance(event, Read) and event.stage == "confirmatory":
+            self._see_reading(event, calls)
+
+    def _see_reading(self, event: Read, calls: bytes) -> None:
+        """One that is never made is missing; one that is made after a reply that was not taken was drawn again."""
+        one = event.episode, (event.reading, event.level)
+        if event.ending not in HEARD:
+            self._pending[one] += bool(calls) and _may_be_chosen(calls)
+        elif tries := self._pending.pop(one, 0):
+            self._count(event.slot, tries)
+            self._readings[" ".join(one[1])] += tries
+
+    def _count(self, slot: Slot, tries: int) -> None:
+        key = spell_slot(slot)
+        self._tries[key] = slot, self._tries.get(key, (slot, 0))[1] + tries
 
     def _from_outside(self, event: Failed, calls: bytes) -> bool:
-        """Whether the gateway recorded the call for want of whose reply it failed; whoever asks by himself has none."""
+        """Whether the gateway recorded that none of its requests came to anything; who asks by himself has none."""
         world = self._sealed.under(event.pin).plan.spec.world
-        return event.ending == OUTSIDE and bool(calls) and not isinstance(world, ExternalWorld)
+        recorded = event.ending == OUTSIDE and bool(calls) and not isinstance(world, ExternalWorld)
+        return recorded and not _may_be_chosen(calls)
+
+    def beside(self, readings: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+        """The counts of readings, by reading and level, with the tries of each that count, where there are any."""
+        return {
+            name: dict(counts) | ({"drawn_again": self._readings[name]} if self._readings[name] else {})
+            for name, counts in readings.items()
+        }
 
     def tell(self, measuring: Measuring) -> None:
         """All cells know the tries of their slots."""
@@ -59,3 +96,8 @@ class Redrawn:
         for slot, tries in self._tries.values():
             if index.find(slot) is not None:
                 cells.draw_again(slot, tries)
+
+
+def _may_be_chosen(calls: bytes) -> bool:
+    """Whether a reply came to any of these requests, or what was asked may be why none did."""
+    return any(call.status not in NO_REPLY for call in read_calls(calls, where=CALLS))

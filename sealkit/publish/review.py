@@ -14,6 +14,7 @@ import msgspec
 from sealkit.infer.admit import Admission, ArmTally, admit
 from sealkit.infer.cells import Cells
 from sealkit.infer.flow import ArmFlow
+from sealkit.publish.cut_off import CutOff
 from sealkit.publish.late import Late
 from sealkit.publish.measuring import Measuring
 from sealkit.publish.own_ruling import OwnRuling
@@ -72,14 +73,16 @@ class Review:
     that was recorded, `analysed_at` the heads after them, at which editions end, `recorded_analyses` what each came to;
     `edition` is that of the analysis in force; `pilot` what was piloted before the seal, as the seal says; `calls`
     what the confirmatory run asked models, by arm, whether it left an episode or not. `readings` counts those of the
-    episodes that count, by reading and level; what they asked models, `reading_calls`, is no arm's. `late` knows
-    whether slots were played under another harness after a look. `own` has what this sealkit came to, where the sealed
-    one is another and that was asked for.
+    episodes that count, by reading and level; what they asked models, `reading_calls`, is no arm's. `cut_off`
+    counts, by arm, abandoned tries of which something may have been known. `late` knows whether slots were played under
+    another harness after a look. `own` has what this sealkit came to, where the sealed one is another and that was
+    asked for.
     """
 
     head: JournalHead
     arms: dict[str, ArmTally]
     abandoned: dict[str, int]
+    cut_off: dict[str, int]
     not_admitted: list[NotAdmitted]
     refused: int
     refused_apart: dict[str, int]
@@ -187,6 +190,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         head=history.head,
         arms=arms,
         abandoned={arm: count for arm, count in stage.abandoned.items() if count},
+        cut_off=watching.cut_off.tries,
         not_admitted=watching.not_admitted,
         refused=watching.refused,
         refused_apart=dict(watching.refused_apart),
@@ -218,7 +222,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         cells=measuring.cells if measuring is not None else None,
         measuring=measuring,
         calls=dict(sorted(study.calls.confirmatory.items())),
-        readings=stage.reads.counts(study.withheld_readings),
+        readings=watching.redrawn.beside(stage.reads.counts(study.withheld_readings)),
         reading_calls=study.calls.readings,
         late=watching.late,
         own=own,
@@ -241,6 +245,7 @@ class _Watching:
         self.published: dict[str, str] = {}
         self.past = Past()
         self.redrawn = Redrawn(study.sealed)
+        self.cut_off = CutOff(study.sealed)
         self.analyses: list[str] = []
         self.analysed_at: list[JournalHead] = []
         self.recorded_analyses: list[RecordedAnalysis] = []
@@ -262,6 +267,7 @@ class _Watching:
         self.stage.follow(entry)
         self.past.follow(entry)
         self.redrawn.see(entry, self.history.calls)
+        self.cut_off.see(entry, self.history.calls)
         if isinstance(entry.event, Admitted):
             self.recorded = dict(entry.event.arms)
         elif isinstance(entry.event, Analysed):

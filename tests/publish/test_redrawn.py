@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from sealkit.cli.init import make_own_harness
 from sealkit.infer.cells import Cells
@@ -16,14 +17,24 @@ from sealkit.plan.load import Plan, open_plan_bytes
 from sealkit.publish.measuring import Measuring
 from sealkit.publish.redrawn import Redrawn
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Entry, Failed, Stage
+from sealkit.wire.calls import Status
+from sealkit.wire.canon import encode_record
+from sealkit.wire.chain import Entry, Failed, Heard, Read, Stage
 from sealkit.wire.records import Level
 from tests.infer.told import PAIRED, small
 from tests.studies import ROOT, call, ok
+from tests.wire.sample import CALL
 
 DIGEST = "sha256:" + "5e" * 32
 PLAN = "plans/ab-prompts.yaml"
-A_CALL = b"a line of calls.jsonl"
+
+
+def asked(*statuses: Status) -> bytes:
+    """Lines of calls.jsonl, of requests that came to this."""
+    return b"".join(encode_record(replace(CALL, status=status)) + b"\n" for status in statuses)
+
+
+A_CALL = asked("rate_limited", "timeout")
 
 
 def told(plan: Plan, *failures: tuple[Mapping[str, Level], str, bytes, Stage]) -> dict[str, int]:
@@ -58,8 +69,40 @@ def test_what_the_studys_own_code_could_bring_about_counts() -> None:
     ) == {"plus": 3, "minus": 1}
 
 
-def test_a_provider_error_that_the_gateway_has_a_call_of_does_not() -> None:
+def test_a_provider_error_before_any_reply_by_the_endpoints_own_doing_does_not() -> None:
     assert told(small({"e": PAIRED % "tango"}), (slot(0), "provider_error", A_CALL, "confirmatory")) == {}
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [asked("complete", "client_error"), asked("complete", "timeout"), asked("rate_limited", "client_error"),
+     asked("too_large"), asked("never_ended")],
+)  # fmt: skip
+def test_one_after_a_reply_or_that_what_was_asked_can_bring_about_counts(calls: bytes) -> None:
+    """Who dislikes a reply asks a question that is too long: HTTP 400, and the slot is drawn again."""
+    assert told(small({"e": PAIRED % "tango"}), (slot(0), "provider_error", calls, "confirmatory")) == {"plus": 1}
+
+
+def test_a_reading_whose_reply_the_judge_did_not_take_was_drawn_again_once_it_is_made() -> None:
+    redrawn = Redrawn(cast(SealedPlan, None))
+    tries: tuple[tuple[int, Heard, bytes], ...] = (
+        (0, "harness_error", asked("complete")), (0, "provider_error", A_CALL), (0, "harness_error", b""),
+        (0, "harness_error", asked("complete")), (0, "said", asked("complete")),
+        (1, "harness_error", asked("complete")),  # never made: it is missing
+    )  # fmt: skip
+    for seed, ending, calls in tries:
+        event = Read(
+            stage="confirmatory", pin=DIGEST, slot=slot(seed), attempt=1, episode=f"episode {seed}", reading="reader",
+            level="fine", said=None, ending=ending, why="x", calls=None,
+        )  # fmt: skip
+        redrawn.see(Entry(seq=1, prev=DIGEST, time="2026-11-10T08:00:00Z", event=event), calls)
+    counts = {"reader fine": {"made": 1}, "reader raw": {"made": 1}}
+    assert redrawn.beside(counts) == {"reader fine": {"made": 1, "drawn_again": 2}, "reader raw": {"made": 1}}
+    cells = Cells(small({"e": PAIRED % "tango"}).spec)
+    for seed in (0, 1):
+        cells.admit(slot(seed), dict.fromkeys(cells.spec.metrics, 1), ended="final", acts=None, pin=0)  # type: ignore[arg-type]
+    redrawn.tell(cast(Measuring, SimpleNamespace(cells=cells, first_cells=None, earlier=(), sealed_cells=None)))
+    assert tries_again(cells) == {"plus": 2}
 
 
 def test_neither_does_a_smoke_run_nor_a_slot_that_an_amendment_dropped() -> None:
