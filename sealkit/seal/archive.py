@@ -30,7 +30,7 @@ from typing import BinaryIO, Protocol
 
 from sealkit.files import open_safely, read_files_safely, sync_folder, write_all
 from sealkit.seal.closure import SEALKIT, Closure, closure_files, sealkit_folder
-from sealkit.seal.tree import MAX_FILE, TreeEntry, check_path
+from sealkit.seal.tree import MAX_FILE, Kept, TreeEntry, check_path
 from sealkit.wire.digest import PREFIX, digest_bytes, short
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError
 
@@ -59,8 +59,10 @@ def contents(closure: Closure, plan: TreeEntry) -> Mapping[str, TreeEntry]:
     return dict(sorted((*closure_files(closure), (plan.path, plan)), key=lambda item: item[0]))
 
 
-def write_archive(path: Path, closure: Closure, plan: TreeEntry, *, study: Path) -> tuple[str, int]:
-    """The archive is at `path`, on disk; its digest and its size in bytes.
+def write_archive(
+    path: Path, closure: Closure, plan: TreeEntry, *, study: Path, kept: Kept | None = None
+) -> tuple[str, int]:
+    """The archive is at `path`, on disk; its digest and its size in bytes. What is `kept` is not read again.
 
     `UntrustedError` if a file is no longer as the closure has it.
     """
@@ -70,7 +72,7 @@ def write_archive(path: Path, closure: Closure, plan: TreeEntry, *, study: Path)
     descriptor = os.open(temporary, flags, 0o644)
     digest, size = sha256(), 0
     try:
-        for block in _gathered(_members(closure, plan, study)):
+        for block in _gathered(_members(closure, plan, study, kept or Kept())):
             write_all(descriptor, block)
             digest.update(block)
             size += len(block)
@@ -95,13 +97,17 @@ def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
     yield b"".join(waiting)
 
 
-def _members(closure: Closure, plan: TreeEntry, study: Path) -> Iterator[bytes]:
+def _members(closure: Closure, plan: TreeEntry, study: Path, kept: Kept) -> Iterator[bytes]:
     own = sealkit_folder().parent
     held = contents(closure, plan).items()
     for is_own, group in groupby(held, key=lambda item: item[0].startswith(f"{SEALKIT}/")):
         root, members = own if is_own else study, tuple(group)
-        files = read_files_safely((root / name for name, _ in members), inside=root, limit=MAX_FILE)
-        for (name, entry), data in zip(members, files, strict=True):
+        absent = (root / name for name, _ in members if kept.get(name) is None)
+        files = read_files_safely(absent, inside=root, limit=MAX_FILE)
+        for name, entry in members:
+            data = kept.get(name)
+            if data is None:
+                data = next(files)
             if digest_bytes(data) != entry.digest:
                 raise UntrustedError("was changed while it was being sealed", where=name, remedy="seal again")
             yield header(name, len(data)) + data + bytes(-len(data) % BLOCK)

@@ -17,7 +17,7 @@ import msgspec
 
 import sealkit
 from sealkit.seal.installed import versions
-from sealkit.seal.tree import MAX_FILE, Content, Tree, TreeEntry, check_path, check_tree, file_record, tree_record
+from sealkit.seal.tree import MAX_FILE, Content, Kept, Tree, TreeEntry, check_path, check_tree, file_record, tree_record
 from sealkit.wire.digest import is_digest, short
 from sealkit.wire.errors import MalformedError, UsageError
 from sealkit.wire.records import Record
@@ -79,8 +79,8 @@ class Drift(msgspec.Struct, frozen=True):
         return f"{self.path} was changed ({short(self.sealed)} when sealed, {short(self.now)} now)"
 
 
-def make_closure(study: Path, declared: Declared) -> Closure:
-    """The closure as the study's folder and this sealkit have it now."""
+def make_closure(study: Path, declared: Declared, *, kept: Kept | None = None) -> Closure:
+    """The closure as the study's folder and this sealkit have it now; the files of its trees are `kept` too."""
     for path in (*declared.trees, *declared.foreign):
         check_path(path, where="plan")
         if path.partition("/")[0] in RESERVED:
@@ -91,8 +91,8 @@ def make_closure(study: Path, declared: Declared) -> Closure:
             trees.setdefault(path, "foreign")
     outer = {path: content for path, content in trees.items() if not _covers(trees, path)}
     files = {path for path in declared.foreign if path not in trees and path != LOCK and not _covers(trees, path)}
-    recorded = [tree_record(study, path, content=content) for path, content in outer.items()]
-    recorded.append(sealkit_tree())
+    recorded = [tree_record(study, path, content=content, kept=kept) for path, content in outer.items()]
+    recorded.append(sealkit_tree(kept))
     closure = Closure(
         trees=tuple(sorted(recorded, key=lambda tree: tree.path)),
         files=tuple(_file(study, path) for path in sorted(files)),
@@ -103,9 +103,9 @@ def make_closure(study: Path, declared: Declared) -> Closure:
     return closure
 
 
-def sealkit_tree() -> Tree:
+def sealkit_tree(kept: Kept | None = None) -> Tree:
     """sealkit's own tree: its code and prompts without `reference/`, the same from a checkout and from a wheel."""
-    return tree_record(sealkit_folder().parent, SEALKIT, content="own")
+    return tree_record(sealkit_folder().parent, SEALKIT, content="own", kept=kept)
 
 
 def sealkit_folder() -> Path:

@@ -27,6 +27,7 @@ from sealkit.seal.piloted import PILOT, seal_pilot
 from sealkit.seal.places import beside, declared, plan_entry, receipts_folder, study_of
 from sealkit.seal.recovery import begin_or_recover
 from sealkit.seal.sealed import SealedPlan, open_seal
+from sealkit.seal.tree import Kept
 from sealkit.wire.canon import encode_record
 from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import OutOfOrderError, UsageError
@@ -57,11 +58,12 @@ def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
 
 def _write(plan_path: Path, study: Path, plan: Plan, world: LoadedWorld | None, pilot: PilotSeal, now: datetime) -> str:
     """Manifest, archive and seal are on disk; the archive's digest."""
-    closure = make_closure(study, declared(plan.spec))
+    kept = Kept()
+    closure = make_closure(study, declared(plan.spec), kept=kept)
     plan_seal = seal_of_plan(plan_path, study, plan)
     manifest = write_manifest(beside(plan_path, "manifest.jsonl"), planned_scenarios(plan, world))
     archive = beside(plan_path, "source.tar")
-    digest, size = write_archive(archive, closure, plan_entry(plan_seal), study=study)
+    digest, size = write_archive(archive, closure, plan_entry(plan_seal), study=study, kept=kept)
     seal = Seal(
         plan=plan_seal,
         closure=closure,

@@ -39,6 +39,7 @@ from sealkit.wire.records import Count, Record
 
 MAX_FILE = 16 * 1024 * 1024
 MAX_FILES = 5000
+MAX_KEPT = 16 * 1024 * 1024
 MAX_PATH = 100  # what a ustar header holds without its second name field
 MAX_FOLDERS_DEEP = 16
 CACHES = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
@@ -52,6 +53,24 @@ Content: TypeAlias = Literal["study", "foreign", "own"]
 
 _is_path = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*\Z").match
 _is_litter = re.compile(r"(\.DS_Store|.*~|\.#.*|#.*#|\..*\.sw[a-p])\Z").match
+
+
+class Kept:
+    """Bytes that were read for their digest and are wanted again at once, up to a bound: the rest is read again."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, bytes] = {}
+        self._left = MAX_KEPT
+
+    def keep(self, path: str, data: bytes) -> None:
+        """`data` is that of `path`, unless too much is held already."""
+        if len(data) <= self._left:
+            self._left -= len(data)
+            self._held[path] = data
+
+    def get(self, path: str) -> bytes | None:
+        """The bytes of `path`, if they are held."""
+        return self._held.get(path)
 
 
 class TreeEntry(Record, frozen=True, tag_field="type", tag="sealkit/tree-entry/v1"):
@@ -70,13 +89,13 @@ class Tree(Record, frozen=True, tag_field="type", tag="sealkit/tree/v1"):
     entries: tuple[TreeEntry, ...]
 
 
-def tree_record(root: Path, path: str, *, content: Content = "study") -> Tree:
+def tree_record(root: Path, path: str, *, content: Content = "study", kept: Kept | None = None) -> Tree:
     """The tree at `root/path` as it stands; errors name the file that cannot be part of a tree."""
     folder = root / path
     entries: list[TreeEntry] = []
     try:
         with open_folder(folder, inside=root) as opened:
-            for entry in _walk(opened, path, content):
+            for entry in _walk(opened, path, content, kept):
                 entries.append(entry)
                 if len(entries) > MAX_FILES:
                     raise MalformedError(f"more than {MAX_FILES} files", where=spell(folder))
@@ -96,12 +115,14 @@ def file_record(root: Path, path: str) -> TreeEntry:
         return _entry(folder, place.name, path)
 
 
-def _entry(folder: Folder, name: str, path: str, tree: str | None = None) -> TreeEntry:
+def _entry(folder: Folder, name: str, path: str, tree: str | None = None, kept: Kept | None = None) -> TreeEntry:
     if tree is not None:
         check_path(f"{tree}/{path}", where=f"{folder.path}/{name}")
     data = folder.read(name, limit=MAX_FILE)
     if data is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{folder.path}/{name}")
+    if kept is not None and tree is not None:
+        kept.keep(f"{tree}/{path}", data)
     return TreeEntry(path=path, size=len(data), digest=digest_bytes(data))
 
 
@@ -163,7 +184,7 @@ def _root(entries: Iterable[TreeEntry]) -> str:
     return merkle_root(reencode(entry) for entry in entries)
 
 
-def _walk(folder: Folder, tree: str, content: Content, prefix: str = "") -> Iterator[TreeEntry]:
+def _walk(folder: Folder, tree: str, content: Content, kept: Kept | None, prefix: str = "") -> Iterator[TreeEntry]:
     """The files below `folder`, in no order that matters; refuses what is no file of a kind that belongs there."""
     if prefix.count("/") > MAX_FOLDERS_DEEP:
         raise MalformedError(f"folders nested deeper than {MAX_FOLDERS_DEEP}", where=spell(folder.path))
@@ -175,14 +196,14 @@ def _walk(folder: Folder, tree: str, content: Content, prefix: str = "") -> Iter
             if name not in CACHES and (content != "own" or path != "reference"):
                 _check_visible(folder.path / name)
                 with folder.below(name) as inner:
-                    yield from _walk(inner, tree, content, path + "/")
+                    yield from _walk(inner, tree, content, kept, path + "/")
         elif content == "own":
             if name.endswith(".py") or (name.endswith(".md") and f"/{prefix}".endswith("/prompts/")):
-                yield _entry(folder, name, path, tree)
+                yield _entry(folder, name, path, tree, kept)
         elif not _is_litter(name):
             if is_file:  # what is no file is refused by its own name when it is opened
                 _check_kind(folder.path / name, content)
-            yield _entry(folder, name, path, tree)
+            yield _entry(folder, name, path, tree, kept)
 
 
 def _check_visible(folder: Path) -> None:

@@ -57,9 +57,9 @@ class Draws:
 
     def shuffled(self, items: Sequence[T]) -> tuple[T, ...]:
         """`items` in drawn order (Fisher-Yates, from the end)."""
-        order = list(items)
+        order, below = list(items), self.below
         for i in range(len(order) - 1, 0, -1):
-            j = self.below(i + 1)
+            j = below(i + 1)
             order[i], order[j] = order[j], order[i]
         return tuple(order)
 

@@ -428,6 +428,7 @@ def test_a_judge_changed_before_any_outcome_measures_every_episode(smoked: Path)
 # --- several pins ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_grid_over_two_pins_is_reported_for_each(smoked: Path) -> None:
     run_some(smoked, 3)
     change(smoked, *FIX)

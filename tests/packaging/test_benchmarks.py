@@ -11,7 +11,7 @@ from benchmarks.clock import python, spend
 from benchmarks.row import Row, table
 from benchmarks.sizes import TINY
 
-TAKE_LONG = frozenset({"cluster", "inference", "memory"})
+TAKE_LONG = frozenset({"cluster", "inference", "memory", "policies"})
 ROWS = (
     Row("short", 1.5, "×", 2.0, "3 ms, 2 ms"),
     Row("a longer name", 123.456, "ms", 0.2, "on purpose"),

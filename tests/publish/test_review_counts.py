@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.slow import first_of
 from tests.studies import PLAN, SMALL, call, make_study, ok, plan_text, read
 
 PICKY = """\
@@ -42,7 +43,7 @@ def test_a_refused_smoke_run_is_counted_apart_and_is_no_fault(tmp_path: Path) ->
     assert said.count(" (smoke, counted apart): ") == 2
 
 
-@pytest.mark.parametrize("origin", ["boundary", "evidence"])
+@pytest.mark.parametrize("origin", first_of(["boundary", "evidence"]))
 def test_what_counts_and_what_does_not_are_two_numbers(origin: str, tmp_path: Path) -> None:
     code, found, said = _reviewed(tmp_path, seeds=(1, 100), origin=origin)
     assert code == 1 and (found["refused"], found["refused_apart"]) == (4, {"smoke": 2})

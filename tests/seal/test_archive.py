@@ -15,7 +15,7 @@ import pytest
 
 from sealkit.seal.archive import MAX_MEMBERS, check_archive, contents, header, read_members, unpack, write_archive
 from sealkit.seal.closure import Closure, Declared, make_closure
-from sealkit.seal.tree import MAX_FILE, TreeEntry, file_record
+from sealkit.seal.tree import MAX_FILE, Kept, TreeEntry, file_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, OutOfOrderError, SealkitError, UntrustedError
 from tests.seal.studies import edit, make_study, snapshot
@@ -72,6 +72,18 @@ def test_a_path_cut_elsewhere_than_sealkit_cuts_it_is_refused() -> None:
     block[148:156] = b"%06o\0 " % sum(block)
     with pytest.raises(MalformedError, match="another mode, owner, time, name or checksum"):
         [*read_members(io.BytesIO(bytes(block) + bytes(1024)), where="x")]
+
+
+@pytest.mark.parametrize("bound", [0, 100, 1 << 24])
+def test_it_is_the_same_bytes_whatever_is_kept_from_the_first_reading(
+    bound: int, sealed: Sealed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sealkit.seal.tree.MAX_KEPT", bound)
+    kept = Kept()
+    closure = make_closure(sealed.study, DECLARED, kept=kept)
+    assert (kept.get("sealkit/__init__.py") is not None) == (bound > 100)
+    path = tmp_path / "again.tar"
+    assert write_archive(path, closure, sealed.plan, study=sealed.study, kept=kept) == (sealed.digest, sealed.size)
 
 
 def test_any_tar_reads_it_and_its_members_carry_nothing_but_path_and_bytes(sealed: Sealed) -> None:
