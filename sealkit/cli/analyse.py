@@ -18,11 +18,11 @@ from sealkit.infer.stats.results import NotEstimable
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
-from sealkit.publish.amended import Amended, amended
-from sealkit.publish.analyse import analyse_study, record_analysis
+from sealkit.publish.claims.amended import Amended, amended
 from sealkit.publish.not_proved import not_proved
-from sealkit.publish.parts import named, rows_of
-from sealkit.publish.planned_parts import beware
+from sealkit.publish.pages.parts import named, rows_of
+from sealkit.publish.pages.planned_parts import beware
+from sealkit.publish.review.analyse import analyse_study, record_analysis
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.records import Json

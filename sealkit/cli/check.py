@@ -17,7 +17,7 @@ from sealkit.plan.describe import PlanReport, describe
 from sealkit.plan.load import Plan, open_plan
 from sealkit.plan.schema import Spec
 from sealkit.plan.truth import TruthTable
-from sealkit.publish.trials import Stage, Trial, trials
+from sealkit.publish.review.trials import Stage, Trial, trials
 from sealkit.seal.sealed import study_of
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json

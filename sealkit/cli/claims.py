@@ -13,8 +13,8 @@ from sealkit.infer.claims import NO_RESERVATIONS, ClaimRuling, rule_claims
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.load import open_plan
 from sealkit.plan.slots import slot_count
-from sealkit.publish.asked import asked_earlier, claims_of_earlier
 from sealkit.publish.edition import build_edition
+from sealkit.publish.review.asked import asked_earlier, claims_of_earlier
 from sealkit.seal.sealed import beside, open_seal
 from sealkit.verify.study import open_study
 from sealkit.wire.chain import Analysed, Looked

@@ -16,7 +16,7 @@ from sealkit.cli.init import make_study
 from sealkit.cli.publish import print_edition, publish
 from sealkit.cli.run import go
 from sealkit.files import to_type
-from sealkit.publish.analyse import analyse_study, record_analysis
+from sealkit.publish.review.analyse import analyse_study, record_analysis
 from sealkit.seal.seal import make_seal
 from sealkit.verify.study import open_study
 from sealkit.wire.digest import digest_bytes, short

@@ -9,7 +9,7 @@ import click
 from sealkit.cli.out import escape, heading, json_option, print_json
 from sealkit.files import to_type
 from sealkit.plan.load import open_plan
-from sealkit.publish.status import Standing, status_of
+from sealkit.publish.review.status import Standing, status_of
 from sealkit.seal.places import beside
 from sealkit.wire.errors import SealkitError, UsageError
 from sealkit.wire.records import Json

@@ -19,15 +19,15 @@ from sealkit.plan.asked import is_priced
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED, level_in_words
 from sealkit.plan.readings import reading_roles
 from sealkit.plan.slots import STAGES, slot_count
-from sealkit.publish.analyse import analysis_of
-from sealkit.publish.anchors import PUBLICATIONS, anchors_of
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import BUNDLE
 from sealkit.publish.editions import check_beside, check_given
 from sealkit.publish.given import what_is_given
-from sealkit.publish.recorded_analyses import check_verdicts
 from sealkit.publish.released import open_released
-from sealkit.publish.review import Review, review
+from sealkit.publish.review.analyse import analysis_of
+from sealkit.publish.review.anchors import PUBLICATIONS, anchors_of
+from sealkit.publish.review.recorded_analyses import check_verdicts
+from sealkit.publish.review.study import Review, review
 from sealkit.publish.ruled_twice import Ruled, ruled_twice, verdicts_of
 from sealkit.seal.closure import sealkit_drift
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect

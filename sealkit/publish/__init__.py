@@ -1,1 +1,1 @@
-"""What a study tells: reviews of its evidence, and its analysis."""
+"""What a study tells: its evidence reviewed and analysed, its claims, and its editions as people read them."""

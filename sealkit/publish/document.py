@@ -21,14 +21,14 @@ from sealkit.infer.gates import Evidence, GateRuling, decide_gates, not_asked
 from sealkit.plan.ruling import GATE_MEANINGS
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
-from sealkit.publish.amended import Amended, amended, off_the_map
+from sealkit.publish.claims.amended import Amended, amended, off_the_map
+from sealkit.publish.claims.gates_ruled import gates_by_hypothesis
+from sealkit.publish.claims.lost_values import drawn_again, verdicts_cut_off, with_tries
 from sealkit.publish.failures import Failures
-from sealkit.publish.gates_ruled import gates_by_hypothesis
-from sealkit.publish.lost_values import drawn_again, verdicts_cut_off, with_tries
 from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
 from sealkit.publish.planned import planned
-from sealkit.publish.review import Review
+from sealkit.publish.review.study import Review
 from sealkit.seal.journal import CALLS
 from sealkit.verify.study import Study
 from sealkit.verify.under_pin import VerifierState

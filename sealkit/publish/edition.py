@@ -22,12 +22,12 @@ from sealkit.files import create_in_chunks, open_folder, read_in_chunks, sync_fo
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.claims import ClaimRuling
 from sealkit.infer.gates import GateRuling, all_open
-from sealkit.publish.analyse import analysis_of
 from sealkit.publish.bundle import Bundle, make_bundle
 from sealkit.publish.document import Rulings, Upto, document_of, evidence_of, journal_upto, rulings
-from sealkit.publish.markdown import markdown
-from sealkit.publish.page import page
-from sealkit.publish.review import Review, review
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.page import page
+from sealkit.publish.review.analyse import analysis_of
+from sealkit.publish.review.study import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value, encode_value

@@ -19,12 +19,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from sealkit.files import read_file_safely, spell, to_type
-from sealkit.publish.anchors import PUBLICATIONS, editions_in
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.document import name_of
 from sealkit.publish.edition import BUNDLE, MAX_RESULTS, edition_of
 from sealkit.publish.held import check_held
-from sealkit.publish.parts import part_of, rows_of
+from sealkit.publish.pages.parts import part_of, rows_of
 from sealkit.publish.released import (
     FILES,
     RESULTS,
@@ -34,7 +33,8 @@ from sealkit.publish.released import (
     lacking,
     open_released,
 )
-from sealkit.publish.review import Review, review
+from sealkit.publish.review.anchors import PUBLICATIONS, editions_in
+from sealkit.publish.review.study import Review, review
 from sealkit.seal.pins import read_seal
 from sealkit.seal.sealed import find_sealed
 from sealkit.verify.study import Study, open_study

@@ -1,6 +1,7 @@
 """The far side of a second ruling: the sealed analysis code, asked for its verdicts on what is told here.
 
-It lives in the sealed source, and speaks as `verify.child` does, one request, one answer:
+It lives in the sealed source, where every seal has had it: its name is part of the protocol. It speaks as
+`verify.child` does, one request, one answer:
 
     {"op": "plan", "plan": "<yaml>"}                                                        → {}
     {"op": "admit", "slot": {…}, "measures": {…}, "ended": "final", "acts": 12, "pin": 0}   → {}

@@ -20,13 +20,13 @@ import jinja2
 from sealkit.infer.admit import ArmTally
 from sealkit.infer.quoted import analysis_quoted, faults_of
 from sealkit.plan.actors import CommandArm
-from sealkit.publish.asked import Earlier, asked_earlier, claims_of_earlier
 from sealkit.publish.bundle import make_bundle
 from sealkit.publish.document import claim_row, document_of, evidence_of, journal_upto, rulings
-from sealkit.publish.measuring import pins_since
-from sealkit.publish.parts import Row, part_of, rows_of
+from sealkit.publish.pages.parts import Row, part_of, rows_of
 from sealkit.publish.released import OWN, RESULTS, Released
-from sealkit.publish.review import Review
+from sealkit.publish.review.asked import Earlier, asked_earlier, claims_of_earlier
+from sealkit.publish.review.measuring import pins_since
+from sealkit.publish.review.study import Review
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study

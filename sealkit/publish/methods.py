@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sealkit.plan.lint_world import RECORDED, level_in_words
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
-from sealkit.publish.plain import words
+from sealkit.publish.pages.plain import words
 from sealkit.seal.commitment import Seal
 from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls

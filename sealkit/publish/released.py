@@ -23,10 +23,10 @@ import sealkit
 from sealkit.files import read_file_safely
 from sealkit.publish.document import EDITION
 from sealkit.publish.edition import BUNDLE, MAX_RESULTS, Edition, digest_of_file
-from sealkit.publish.markdown import markdown
-from sealkit.publish.page import page
-from sealkit.publish.parts import Row, part_of
-from sealkit.publish.review import Review
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.page import page
+from sealkit.publish.pages.parts import Row, part_of
+from sealkit.publish.review.study import Review
 from sealkit.seal.history import Anchor
 from sealkit.wire.canon import decode_value, digest_json, encode_value
 from sealkit.wire.chain import parse_head

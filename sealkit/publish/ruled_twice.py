@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from sealkit.infer.analysis import Analysis, analyse
-from sealkit.publish.analyse import analysis_of
-from sealkit.publish.anchors import editions_in
-from sealkit.publish.other_code import Verdicts
-from sealkit.publish.own_ruling import Differences, OwnRuling
-from sealkit.publish.parts import Row, part_of, rows_of
+from sealkit.publish.pages.parts import Row, part_of, rows_of
 from sealkit.publish.released import Released, open_released
-from sealkit.publish.review import Review
+from sealkit.publish.review.analyse import analysis_of
+from sealkit.publish.review.anchors import editions_in
+from sealkit.publish.review.other_code import Verdicts
+from sealkit.publish.review.own_ruling import Differences, OwnRuling
+from sealkit.publish.review.study import Review
 from sealkit.verify.study import Study
 from sealkit.wire.canon import digest_json
 from sealkit.wire.digest import digest_bytes, short

@@ -31,11 +31,13 @@ from sealkit.seal.manifest import Manifest
 DESCRIBED: Final = frozenset(("title", "confounds", "power", "rights"))
 RULING_FOLDERS: Final = (
     "verifiers/", "sealkit/wire/", "sealkit/plan/", "sealkit/infer/",
-    # what is read, admitted and measured, and so what enters a denominator
-    "sealkit/verify/", "sealkit/run/progress.py", "sealkit/seal/history.py", "sealkit/publish/measuring.py",
-    "sealkit/publish/review.py", "sealkit/publish/analyse.py", "sealkit/publish/amended.py",
-    "sealkit/publish/asked.py", "sealkit/publish/late.py", "sealkit/publish/other_code.py",
-    "sealkit/publish/far_ruling.py",
+    # what is read, admitted and measured, and so what enters a denominator, and what it makes of claims
+    "sealkit/verify/", "sealkit/run/progress.py", "sealkit/seal/history.py", "sealkit/publish/review/",
+    "sealkit/publish/claims/", "sealkit/publish/far_ruling.py",
+    # the same, where seals up to sealkit 0.2.0 have it
+    "sealkit/publish/measuring.py", "sealkit/publish/review.py", "sealkit/publish/analyse.py",
+    "sealkit/publish/amended.py", "sealkit/publish/asked.py", "sealkit/publish/late.py",
+    "sealkit/publish/other_code.py",
     # what readings are made of
     "sealkit/world/beliefs.py", "sealkit/world/replies.py",
 )  # fmt: skip

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from sealkit.infer.claims import rule_claims
-from sealkit.publish.amended import amended as after_amendments
-from sealkit.publish.analyse import analyse_study, record_analysis
+from sealkit.publish.claims.amended import amended as after_amendments
+from sealkit.publish.review.analyse import analyse_study, record_analysis
 from sealkit.seal.amend import amending
 from sealkit.verify.study import open_study
 from sealkit.wire.chain import Slot

@@ -9,7 +9,7 @@ import pytest
 
 from sealkit.cli.analyse import caveats
 from sealkit.infer import robustness
-from sealkit.publish.parts import verdict_lines
+from sealkit.publish.pages.parts import verdict_lines
 from tests.infer.told import METHODS, PAIRED, Teller, analysed, by_arm, pairs_of, small
 
 BOOT = {"boot10": "{kind: paired_bootstrap_percentile, level: 0.95, resamples: 10000, seed: %d}"}

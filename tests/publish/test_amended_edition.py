@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sealkit.publish.markdown import markdown
-from sealkit.publish.page import page as html
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.page import page as html
 from sealkit.wire.canon import encode_value
 from tests.amending import OTHER_JUDGE, change
 from tests.studies import PLAN, Part, call, ok, plan_text, read
@@ -97,7 +97,7 @@ def test_a_claim_that_an_amendment_moved_and_nobody_marked_closes_its_gate(
     plan.write_text(plan.read_text().replace("says: the oracle succeeds 4 of 4", "says: the oracle never fails"))
     ok(call("amend", PLAN, "--reason", "the sentence was too bare", cwd=study))
     ok(call("analyse", PLAN, cwd=study))
-    monkeypatch.setattr("sealkit.publish.amended._exploratory", lambda *arguments: {})
+    monkeypatch.setattr("sealkit.publish.claims.amended._exploratory", lambda *arguments: {})
     found = call("publish", PLAN, cwd=study)
     assert found.code == 1 and "not marked exploratory: it-does (hypotheses.oracle)" in found.out
 

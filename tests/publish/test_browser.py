@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sealkit.publish.page import page
+from sealkit.publish.pages.page import page
 from tests.publish import hostile
 from tests.publish.browser import CHROMIUM, HOW_TO_INSTALL, Browser, browser
 from tests.publish.documents import synthetic

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from sealkit.infer.claims import NO_RESERVATIONS
 from sealkit.plan.actors import CommandArm, ExternalWorld, ScriptedArm, ToolsArm
-from sealkit.publish import lost_values
-from sealkit.publish.cut_off import CutOff
-from sealkit.publish.parts import verdict_lines
+from sealkit.publish.claims import lost_values
+from sealkit.publish.pages.parts import verdict_lines
+from sealkit.publish.review.cut_off import CutOff
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.calls import Status
 from sealkit.wire.canon import encode_record

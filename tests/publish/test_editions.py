@@ -16,10 +16,10 @@ import pytest
 from sealkit.infer.quoted import faults_of
 from sealkit.publish.editions import check_beside, check_given
 from sealkit.publish.held import compare, due_of
-from sealkit.publish.markdown import markdown
-from sealkit.publish.page import page
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.page import page
 from sealkit.publish.released import Released, check_released, open_released
-from sealkit.publish.review import Review, review
+from sealkit.publish.review.study import Review, review
 from sealkit.verify.study import Study, open_study
 from sealkit.wire.canon import encode_value
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError, UntrustedError

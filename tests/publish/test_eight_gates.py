@@ -119,7 +119,7 @@ def unmarked(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan.write_text(plan.read_text().replace("text: Few are rejected.", "text: None is ever rejected."))
     ok(call("amend", PLAN, "--reason", "we know now", cwd=study))
     ok(call("analyse", PLAN, cwd=study))
-    monkeypatch.setattr("sealkit.publish.amended._exploratory", lambda *arguments: {})
+    monkeypatch.setattr("sealkit.publish.claims.amended._exploratory", lambda *arguments: {})
 
 
 def test_with_nothing_amiss_all_eight_gates_are_open(tmp_path: Path, state: Path) -> None:

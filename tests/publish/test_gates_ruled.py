@@ -12,7 +12,7 @@ from sealkit.infer.lost import lost_in_rules
 from sealkit.plan.describe import describe
 from sealkit.plan.load import Plan
 from sealkit.plan.ruling import OTHERWISE, Claim, Gate, Need
-from sealkit.publish.gates_ruled import _ruled
+from sealkit.publish.claims.gates_ruled import _ruled
 from tests.infer.test_gates import FULL, SPEC
 from tests.infer.told import analysed, by_arm, small, told
 

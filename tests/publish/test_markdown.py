@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from sealkit.publish.markdown import markdown
-from sealkit.publish.plain import plain
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.plain import plain
 from tests.publish import hostile
 from tests.publish.documents import synthetic
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from sealkit.publish.edition import build_edition
-from sealkit.publish.markdown import markdown
-from sealkit.publish.page import page
-from sealkit.publish.plain import number, p_value
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.page import page
+from sealkit.publish.pages.plain import number, p_value
 from sealkit.verify.study import open_study
 from sealkit.wire.canon import decode_value, encode_value
 from tests.publish.documents import synthetic

@@ -17,7 +17,7 @@ BAD = Rejected(reasons=(Reason("boundary", "acts[1]", "3", "2"),))
 def test_a_reviewer_with_another_sealkit_derives_the_results_with_the_sealed_one(
     published: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sealkit.publish.measuring.moved_analysis_code", lambda sealed: ("infer/analysis.py",))
+    monkeypatch.setattr("sealkit.publish.review.measuring.moved_analysis_code", lambda sealed: ("infer/analysis.py",))
     monkeypatch.setattr("sealkit.cli.verify.analysis_of", lambda *_: pytest.fail("ruled by the reviewer's own code"))
     monkeypatch.setattr("sealkit.cli.verify.check_beside", lambda *_: iter(()))
     said = ok(call("verify", "--replay=unsafe", cwd=published)).out
@@ -33,7 +33,7 @@ def test_results_that_do_not_follow_are_refused(published: Path, state: Path, mo
 def test_admissions_that_the_journal_misstates_are_refused(
     published: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sealkit.publish.review.arm_counts", lambda arms: {})
+    monkeypatch.setattr("sealkit.publish.review.study.arm_counts", lambda arms: {})
     outcome = call("verify", "--replay=unsafe", cwd=published)
     assert outcome.code == 1 and "are not those that the journal records" in outcome.err
 

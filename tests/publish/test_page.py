@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from sealkit.publish.markdown import markdown
-from sealkit.publish.page import page
-from sealkit.publish.parts import STRATA
-from sealkit.publish.plain import plain
-from sealkit.publish.style import STYLE
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.page import page
+from sealkit.publish.pages.parts import STRATA
+from sealkit.publish.pages.plain import plain
+from sealkit.publish.pages.style import STYLE
 from tests.publish import hostile
 from tests.publish.documents import STATUSES, synthetic
 

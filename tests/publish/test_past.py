@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sealkit.publish.past import Past
+from sealkit.publish.review.past import Past
 from sealkit.wire.chain import Amended, Analysed, Entry, Event, Opened, Paused, Published, Withdrawn
 
 RESULTS = "sha256:" + "0" * 64

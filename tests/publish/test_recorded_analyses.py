@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sealkit.publish.parts import analyses_table
-from sealkit.publish.recorded_analyses import RecordedAnalysis, check_verdicts, otherwise, recorded
+from sealkit.publish.pages.parts import analyses_table
+from sealkit.publish.review.recorded_analyses import RecordedAnalysis, check_verdicts, otherwise, recorded
 from sealkit.wire.chain import EMPTY, Analysed, Entry, Ruled
 from sealkit.wire.errors import UntrustedError
 from tests.publish.documents import synthetic

@@ -14,8 +14,8 @@ from sealkit.cli.init import make_own_harness
 from sealkit.infer.cells import Cells
 from sealkit.infer.flow import tries_again
 from sealkit.plan.load import Plan, open_plan_bytes
-from sealkit.publish.measuring import Measuring
-from sealkit.publish.redrawn import Redrawn
+from sealkit.publish.review.measuring import Measuring
+from sealkit.publish.review.redrawn import Redrawn
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.calls import Status
 from sealkit.wire.canon import encode_record

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sealkit.publish.markdown import markdown
-from sealkit.publish.page import page
+from sealkit.publish.pages.markdown import markdown
+from sealkit.publish.pages.page import page
 from sealkit.wire.canon import encode_value
 from tests.studies import ID, PLAN, Outcome, call, ok
 

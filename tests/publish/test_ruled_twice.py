@@ -20,9 +20,9 @@ from sealkit.infer.admit import Admission, ArmTally
 from sealkit.infer.analysis import analyse
 from sealkit.infer.flow import ArmFlow
 from sealkit.plan.load import open_plan_bytes
-from sealkit.publish.own_ruling import OwnRuling
-from sealkit.publish.recorded_analyses import RecordedAnalysis
-from sealkit.publish.review import Review
+from sealkit.publish.review.own_ruling import OwnRuling
+from sealkit.publish.review.recorded_analyses import RecordedAnalysis
+from sealkit.publish.review.study import Review
 from sealkit.publish.ruled_twice import Ruled, ruled_twice, verdicts_of
 from sealkit.seal.closure import Drift
 from sealkit.verify.study import Checked, Study

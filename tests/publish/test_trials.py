@@ -114,7 +114,7 @@ def test_episodes_that_do_not_hold_are_left_out_and_counted(trial_study: Path, m
         why = Reason(origin="boundary", where="acts", found="1", due="2")
         return Rejected(reasons=(why,)) if trusted.slot["arm"] == "oracle" else Accepted()
 
-    monkeypatch.setattr("sealkit.publish.trials.Reviewer.own", lambda self, name: (doubting, ""))
+    monkeypatch.setattr("sealkit.publish.review.trials.Reviewer.own", lambda self, name: (doubting, ""))
     found = {trial["stage"]: trial for trial in told(trial_study)}
     assert (found["smoke"]["episodes"], found["smoke"]["left_out"]) == (5, 5)
     assert all(end["arm"] == "tracker" for end in found["smoke"]["at_end"])

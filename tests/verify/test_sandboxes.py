@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from sealkit.plan.actors import ReferenceWorld
-from sealkit.publish.measuring import pins_of_other_code
+from sealkit.publish.review.measuring import pins_of_other_code
 from sealkit.seal.closure import Closure, Declared, make_closure
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan

@@ -29,14 +29,14 @@ from sealkit.infer.rows import effect_row
 from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
-from sealkit.publish.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
-from sealkit.publish.cut_off import unlike
-from sealkit.publish.lost_readings import held_by_readings
-from sealkit.publish.lost_values import arms_under_claims, held_by_values
-from sealkit.publish.measuring import Asking, pins_since
-from sealkit.publish.other_code import Verdicts
-from sealkit.publish.recorded_analyses import otherwise
-from sealkit.publish.review import Review
+from sealkit.publish.claims.lost_readings import held_by_readings
+from sealkit.publish.claims.lost_values import arms_under_claims, held_by_values
+from sealkit.publish.review.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
+from sealkit.publish.review.cut_off import unlike
+from sealkit.publish.review.measuring import Asking, pins_since
+from sealkit.publish.review.other_code import Verdicts
+from sealkit.publish.review.recorded_analyses import otherwise
+from sealkit.publish.review.study import Review
 from sealkit.seal.changes import unchanged_words
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.foundations import made_exploratory, made_to_say, moved_under_claims

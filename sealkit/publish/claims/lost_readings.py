@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sealkit.infer.flow import readings_over
-from sealkit.publish.measuring import pins_since
-from sealkit.publish.review import Review
+from sealkit.publish.review.measuring import pins_since
+from sealkit.publish.review.study import Review
 from sealkit.seal.foundations import foundations
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.sealed import SealedPlan

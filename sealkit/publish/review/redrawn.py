@@ -21,8 +21,8 @@ from sealkit.infer.cells import Cells
 from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.readings import ReadingKey
 from sealkit.plan.schema import Spec
-from sealkit.publish.measuring import Measuring
-from sealkit.publish.other_code import FarCells
+from sealkit.publish.review.measuring import Measuring
+from sealkit.publish.review.other_code import FarCells
 from sealkit.run.progress import SlotIndex
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot

@@ -17,8 +17,8 @@ from sealkit.infer.verdicts import Verdict
 from sealkit.plan.questions import questions
 from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
 from sealkit.plan.schema import Spec
-from sealkit.publish.lost_values import over_the_cap
-from sealkit.publish.measuring import pins_since
+from sealkit.publish.claims.lost_values import over_the_cap
+from sealkit.publish.review.measuring import pins_since
 from sealkit.seal.foundations import moved_hypotheses
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.sealed import SealedPlan

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from sealkit.infer.claims import ClaimRuling, hold_back
 from sealkit.plan.ruling import Gate
-from sealkit.publish.other_code import Verdicts
+from sealkit.publish.review.other_code import Verdicts
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.foundations import moved_claims, moved_hypotheses
 from sealkit.seal.in_force import TRIED, WHEN

@@ -12,7 +12,7 @@ from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.asked import to_run
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
-from sealkit.publish.past import Past, way_on
+from sealkit.publish.review.past import Past, way_on
 from sealkit.run.failing import failing_arms
 from sealkit.run.progress import Standing as Stage
 from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from sealkit.plan.lint_world import level_in_words
-from sealkit.publish import effect_parts, failures, parts, planned_parts
-from sealkit.publish.parts import Row, Table, named, part_of, rows_of
-from sealkit.publish.plain import plain, words
+from sealkit.publish.pages import effect_parts, failure_parts, parts, planned_parts
+from sealkit.publish.pages.parts import Row, Table, named, part_of, rows_of
+from sealkit.publish.pages.plain import plain, words
 
 _MARKS = frozenset("\\`*_[]<>|#&~$")
 _link = re.compile(r"(?i)(?<=\w):(?=/)|(?<=www)\.")  # what a reader's program would make a link of
@@ -50,9 +50,9 @@ def _lines(document: Row) -> Iterator[str]:
     yield from _claims(document)
     yield from _effects(plan, analysis)
     yield "\n## From scheduled slots to outcomes"
-    yield from (f"\n{_paragraph(line)}" for line in failures.FLOW_WORDS)
+    yield from (f"\n{_paragraph(line)}" for line in failure_parts.FLOW_WORDS)
     yield from _tables(parts.flow_tables(part_of(analysis, "flow")))
-    yield from _tables(failures.failure_tables(rows_of(document, "failures")))
+    yield from _tables(failure_parts.failure_tables(rows_of(document, "failures")))
     yield from _tables(parts.reading_tables(part_of(document, "readings")))
     yield from (f"\n{_paragraph(line)}" for line in parts.exclusion_lines(part_of(analysis, "exclusions")))
     yield from _amendments(document, analysis)

@@ -13,11 +13,11 @@ from typing import cast
 import jinja2
 import markupsafe
 
-from sealkit.publish import effect_parts, failures, forest, parts, planned_parts
-from sealkit.publish.parts import Row, Table, part_of, rows_of
-from sealkit.publish.plain import plain, words
-from sealkit.publish.style import STYLE
-from sealkit.publish.template import GRID, PAGE
+from sealkit.publish.pages import effect_parts, failure_parts, forest, parts, planned_parts
+from sealkit.publish.pages.parts import Row, Table, part_of, rows_of
+from sealkit.publish.pages.plain import plain, words
+from sealkit.publish.pages.style import STYLE
+from sealkit.publish.pages.template import GRID, PAGE
 from sealkit.wire.records import Json
 
 
@@ -64,10 +64,10 @@ def _contents(shown: Row) -> dict[str, object]:
         "tables": effect_parts.effect_tables(analysis, frozenset(planned_parts.read_by_rules(plan))),
         "flow": (
             *parts.flow_tables(part_of(analysis, "flow")),
-            *failures.failure_tables(rows_of(shown, "failures")),
+            *failure_parts.failure_tables(rows_of(shown, "failures")),
             *parts.reading_tables(part_of(shown, "readings")),
         ),
-        "flow_words": failures.FLOW_WORDS,
+        "flow_words": failure_parts.FLOW_WORDS,
         "exclusions": parts.exclusion_lines(part_of(analysis, "exclusions")),
         "amendments": parts.amendment_tables(rows_of(shown, "amendments")),
         "differing": parts.differing_table(after),

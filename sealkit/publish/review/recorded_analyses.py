@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sealkit.publish.other_code import Verdicts
+from sealkit.publish.review.other_code import Verdicts
 from sealkit.wire.chain import Analysed, Entry, JournalHead
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError

@@ -14,9 +14,9 @@ from sealkit.infer.claims import Reservations
 from sealkit.infer.lost import Lost, arms_under, lost_quoted, lost_under
 from sealkit.plan.ruling import needs_of
 from sealkit.plan.schema import Spec
-from sealkit.publish.measuring import pins_since
-from sealkit.publish.parts import rows_of
-from sealkit.publish.plain import tries_again_words
+from sealkit.publish.pages.parts import rows_of
+from sealkit.publish.pages.plain import tries_again_words
+from sealkit.publish.review.measuring import pins_since
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.records import Json

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
-from sealkit.publish.plain import interval, number, tries_again_words, words
+from sealkit.publish.pages.plain import interval, number, tries_again_words, words
 from sealkit.wire.records import Json
 
 Row: TypeAlias = dict[str, Json]

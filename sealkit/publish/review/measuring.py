@@ -22,9 +22,9 @@ from sealkit.infer.admit import Admission
 from sealkit.infer.cells import Cells
 from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.schema import Spec
-from sealkit.publish.analysis_code import moved_analysis_code
-from sealkit.publish.asked import Earlier, asked_earlier
-from sealkit.publish.other_code import FarCells, far_cells
+from sealkit.publish.review.analysis_code import moved_analysis_code
+from sealkit.publish.review.asked import Earlier, asked_earlier
+from sealkit.publish.review.other_code import FarCells, far_cells
 from sealkit.run.progress import SlotIndex
 from sealkit.seal.changes import other_code
 from sealkit.seal.history import spell_slot

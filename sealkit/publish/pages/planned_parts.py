@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from sealkit.publish.parts import Row, Table, part_of, rows_of, slim
-from sealkit.publish.plain import number, words
+from sealkit.publish.pages.parts import Row, Table, part_of, rows_of, slim
+from sealkit.publish.pages.plain import number, words
 from sealkit.wire.canon import encode_value
 from sealkit.wire.records import Json
 

@@ -12,8 +12,8 @@ from datetime import datetime
 
 from sealkit.files import to_type
 from sealkit.infer.analysis import Analysis, analyse
-from sealkit.publish.analysis_code import moved_analysis_code
-from sealkit.publish.review import Review, arm_counts, review
+from sealkit.publish.review.analysis_code import moved_analysis_code
+from sealkit.publish.review.study import Review, arm_counts, review
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
 from sealkit.wire.chain import Admitted, Analysed, Looked, Ruled

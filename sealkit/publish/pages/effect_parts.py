@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import cast
 
-from sealkit.publish.forest import Forest, Line, forest
-from sealkit.publish.parts import Row, Table, named, part_of, rows_of, slim
-from sealkit.publish.plain import interval, number, p_value, words
+from sealkit.publish.pages.forest import Forest, Line, forest
+from sealkit.publish.pages.parts import Row, Table, named, part_of, rows_of, slim
+from sealkit.publish.pages.plain import interval, number, p_value, words
 from sealkit.wire.digest import short
 
 MOST_LINES = 40  # of one plot; more go into a further plot

@@ -1,0 +1,1 @@
+"""What the history of a study makes of its claims and gates: which are held back, and why."""
