@@ -8,7 +8,8 @@ from benchmarks.clock import cpu_s, medians
 from benchmarks.journals import chained
 from benchmarks.row import Row
 from benchmarks.sizes import Sizes
-from sealkit.wire.chain import EMPTY, follow
+from sealkit.wire.chain import follow
+from sealkit.wire.journal_head import EMPTY
 
 
 def check(lines: tuple[bytes, ...]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from sealkit.seal.journal import EPISODES, JOURNAL, Journal, write_head
-from sealkit.wire.chain import EMPTY, Attempted, EpisodeKept, Event, JournalHead, Sealed, extend
+from sealkit.wire.chain import extend
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.events import Attempted, EpisodeKept, Event, Sealed
+from sealkit.wire.journal_head import EMPTY, JournalHead
 
 TIME = "2026-11-30T12:00:00Z"
 PIN = digest_bytes(b"pin")

@@ -14,8 +14,9 @@ from sealkit.plan.slots import slot_count
 from sealkit.run.bench import Bench, open_bench
 from sealkit.run.order import drawn_slots
 from sealkit.seal.journal import EPISODES, JOURNAL, read_head, write_head
-from sealkit.wire.chain import Attempted, Closed, EpisodeKept, Event, extend
+from sealkit.wire.chain import extend
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.events import Attempted, Closed, EpisodeKept, Event
 
 PLAN = "plans/dry-run.yaml"
 SLOTS_A_SEED = 30  # five agents in six families

@@ -17,7 +17,7 @@ from sealkit.publish.edition import build_edition
 from sealkit.publish.review.asked import asked_earlier, claims_of_earlier
 from sealkit.seal.sealed import beside, open_seal
 from sealkit.verify.study import open_study
-from sealkit.wire.chain import Analysed, Looked
+from sealkit.wire.events import Analysed, Looked
 from sealkit.wire.records import Json
 
 

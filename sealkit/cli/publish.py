@@ -19,8 +19,8 @@ from sealkit.seal.pins import read_seal
 from sealkit.seal.places import study_of
 from sealkit.verify.sandbox import Isolation
 from sealkit.verify.study import Study, open_study
-from sealkit.wire.chain import Looked, Published
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.events import Looked, Published
 from sealkit.wire.records import Json
 
 

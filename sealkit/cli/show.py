@@ -19,10 +19,10 @@ from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import phase_in_words
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.wire.canon import decode_record, decode_value, encode_record
-from sealkit.wire.chain import EpisodeKept, Failed, Looked, Stage
 from sealkit.wire.digest import short
 from sealkit.wire.episode import Act, Episode, Fact, InboxOpened, Notice, Segment
 from sealkit.wire.errors import UsageError
+from sealkit.wire.events import EpisodeKept, Failed, Looked, Stage
 from sealkit.wire.recorded import Recorded
 from sealkit.wire.records import Level
 from sealkit.wire.text import counted

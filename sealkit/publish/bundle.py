@@ -34,9 +34,9 @@ from sealkit.seal.sealed import SealedPlan
 from sealkit.seal.withheld import withheld_bodies
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.canon import MAX_LINE, encode_record
-from sealkit.wire.chain import JournalHead
 from sealkit.wire.digest import PREFIX
 from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
+from sealkit.wire.journal_head import JournalHead
 
 _KEPT = f"(?:{re.escape(JOURNAL)}|{re.escape(EPISODES)}|{re.escape(CALLS)}|{re.escape(HEAD)})"
 _is_part = re.compile(

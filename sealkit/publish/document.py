@@ -33,8 +33,9 @@ from sealkit.seal.journal import CALLS
 from sealkit.verify.study import Study
 from sealkit.verify.under_pin import VerifierState
 from sealkit.wire.attempts import read_calls
-from sealkit.wire.chain import Analysed, JournalHead
 from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.events import Analysed
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.records import Json
 
 EDITION: Final = "sealkit/edition/v2"

@@ -31,9 +31,9 @@ from sealkit.publish.review.study import Review, review
 from sealkit.seal.archive import MAX_ARCHIVE
 from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value, encode_value
-from sealkit.wire.chain import JournalHead
 from sealkit.wire.digest import PREFIX, digest_bytes, short
 from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError, UntrustedError
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.records import Json
 
 BUNDLE: Final = "bundle.tar"

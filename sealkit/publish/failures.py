@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from sealkit.wire.chain import Entry, Failed
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Failed
 from sealkit.wire.records import Json
 
 MOST_SAID: Final = 300  # characters of a sentence that a program wrote

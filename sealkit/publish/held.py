@@ -31,9 +31,9 @@ from sealkit.seal.in_force import TRIED
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value, digest_json, encode_value
-from sealkit.wire.chain import EpisodeKept
 from sealkit.wire.digest import short
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
+from sealkit.wire.events import EpisodeKept
 from sealkit.wire.records import Json
 from sealkit.wire.verdict import Origin
 

@@ -16,12 +16,13 @@ from sealkit.publish.pages.plain import words
 from sealkit.seal.commitment import Seal
 from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.digest import short
+from sealkit.wire.events import (
     Amended,
     Analysed,
     Asked,
     Attempted,
-    Entry,
     EpisodeKept,
     Failed,
     Imported,
@@ -36,7 +37,6 @@ from sealkit.wire.chain import (
     Withdrawn,
     Withheld,
 )
-from sealkit.wire.digest import short
 from sealkit.wire.shardruns import ShardRuns
 
 

@@ -29,9 +29,9 @@ from sealkit.publish.pages.parts import Row, part_of
 from sealkit.publish.review.study import Review
 from sealkit.seal.history import Anchor
 from sealkit.wire.canon import decode_value, digest_json, encode_value
-from sealkit.wire.chain import parse_head
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
+from sealkit.wire.journal_head import parse_head
 
 RESULTS: Final = "results.json"
 FILES: Final = (RESULTS, "report.md", "report.html", BUNDLE)

@@ -41,9 +41,10 @@ from sealkit.seal.shards import (
     shard_folder,
 )
 from sealkit.wire.canon import digest_record, encode_record
-from sealkit.wire.chain import JournalHead, Opened, Sharded, ShardHead, Slot
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import OutOfOrderError, UsageError
+from sealkit.wire.events import Opened, Sharded, ShardHead, Slot
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.merged import Taken
 from sealkit.wire.shardruns import KilledRun
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario

@@ -28,8 +28,8 @@ from sealkit.run.leaks import unleaked
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending, Said, joined
 from sealkit.run.play import Playing, advance, give_up
 from sealkit.wire.calls import Purpose
-from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError, MalformedError
+from sealkit.wire.events import Slot
 from sealkit.wire.records import Json
 
 CarriedOut: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]

@@ -35,8 +35,8 @@ from sealkit.run.worker import REFUSED, Answer, Ways, halt, play_attempt
 from sealkit.seal.closure import environment
 from sealkit.wire.attempts import Tried, check_order, read_calls, tried_by
 from sealkit.wire.canon import digest_record
-from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError, SealkitError, UntrustedError
+from sealkit.wire.events import Slot
 from sealkit.wire.order import PAUSES
 
 if TYPE_CHECKING:

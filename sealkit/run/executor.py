@@ -25,8 +25,8 @@ from sealkit.run.external import AttemptError
 from sealkit.run.interrupt import deaf_children
 from sealkit.run.leaks import unleaked
 from sealkit.run.outcome import Broke, Kept, Outcome, Pending
-from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError
+from sealkit.wire.events import Slot
 
 
 class Executor(Protocol):

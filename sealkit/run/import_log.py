@@ -36,8 +36,8 @@ from sealkit.run.progress import Standing, follow_all
 from sealkit.seal.history import spell_slot
 from sealkit.seal.journal import Journal, utc
 from sealkit.wire.canon import decode_record
-from sealkit.wire.chain import Attempted, Closed, Failed, Imported
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError, UsageError
+from sealkit.wire.events import Attempted, Closed, Failed, Imported
 from sealkit.wire.recorded import Answer, Assignment, FromLog, answer_faults, record_answer
 from sealkit.wire.records import Json, Level
 from sealkit.wire.text import shortened

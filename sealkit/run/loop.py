@@ -21,8 +21,8 @@ from sealkit.run.in_a_row import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.run.interrupt import Interrupts
 from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
 from sealkit.seal.journal import Journal
-from sealkit.wire.chain import Paused, call_lines
 from sealkit.wire.errors import HarnessError, SealkitError
+from sealkit.wire.events import Paused, call_lines
 from sealkit.wire.text import shortened
 
 MOST_LOST = 3

@@ -28,8 +28,10 @@ from sealkit.seal.recovery import recover
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.seal.shards import SHARDS, Shard, check_still_here, find_shards
 from sealkit.wire.attempts import read_calls
-from sealkit.wire.chain import Closed, Entry, JournalHead, Merged, Paused, ShardLost, Withheld
+from sealkit.wire.chain import Entry
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
+from sealkit.wire.events import Closed, Merged, Paused, ShardLost, Withheld
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.merged import Taken
 from sealkit.wire.shardruns import KilledRun
 

@@ -25,20 +25,9 @@ from sealkit.run.shares import Share, share_numbers
 from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import (
-    Admitted,
-    Amended,
-    Asked,
-    Attempted,
-    Closed,
-    Entry,
-    EpisodeKept,
-    Failed,
-    Merged,
-    Paused,
-    Read,
-)
+from sealkit.wire.chain import Entry
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Admitted, Amended, Asked, Attempted, Closed, EpisodeKept, Failed, Merged, Paused, Read
 from sealkit.wire.records import Level
 
 

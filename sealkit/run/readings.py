@@ -18,9 +18,9 @@ from sealkit.run.outcome import Broke, Kept, Said
 from sealkit.run.progress import Standing
 from sealkit.run.reads import OneReading, Shelved, episode_line
 from sealkit.wire.canon import decode_record
-from sealkit.wire.chain import Asked, Heard, Read, Slot, call_lines
 from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Episode
+from sealkit.wire.events import Asked, Heard, Read, Slot, call_lines
 from sealkit.wire.records import Json
 from sealkit.wire.text import shortened
 from sealkit.world.readers import messages_of, said_by

@@ -20,9 +20,10 @@ from sealkit.run.in_a_row import MOST_ERRORS_IN_A_ROW
 from sealkit.seal.history import spell_slot
 from sealkit.seal.journal import EPISODES
 from sealkit.seal.pins import Pinned
-from sealkit.wire.chain import Asked, Entry, EpisodeKept, Heard, Read, Slot
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Asked, EpisodeKept, Heard, Read, Slot
 from sealkit.wire.records import Count
 
 COUNTED = ("due", "made", "unreadable", "withheld", "failed", "left", "abandoned")

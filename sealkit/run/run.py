@@ -32,8 +32,9 @@ from sealkit.run.shardcalls import share_of_limits
 from sealkit.seal.history import History
 from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.wire.attempts import read_calls
-from sealkit.wire.chain import Attempted, Closed, Entry, Failed, Paused, Withheld, call_lines
+from sealkit.wire.chain import Entry
 from sealkit.wire.errors import OutOfOrderError, UsageError
+from sealkit.wire.events import Attempted, Closed, Failed, Paused, Withheld, call_lines
 from sealkit.wire.shardruns import KilledRun
 from sealkit.wire.text import shortened
 

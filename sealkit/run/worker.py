@@ -26,8 +26,8 @@ from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending
 from sealkit.seal.closure import environment
 from sealkit.seal.journal import BLOBS
 from sealkit.wire.canon import digest_record
-from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError, SealkitError
+from sealkit.wire.events import Slot
 
 # No types that two machines could differ in.
 Stand: TypeAlias = tuple[Stage, tuple[int, int] | None]  # stage, shard of so many

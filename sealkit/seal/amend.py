@@ -37,8 +37,9 @@ from sealkit.seal.sealed import SealedPlan, open_seal, open_seal_only
 from sealkit.seal.shards import check_none_waits
 from sealkit.seal.tree import MAX_FILE
 from sealkit.wire.canon import MAX_LINE, encode_record
-from sealkit.wire.chain import JournalHead, Phase, Slot, Withdrawn
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError, UsageError
+from sealkit.wire.events import Phase, Slot, Withdrawn
+from sealkit.wire.journal_head import JournalHead
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from types import TracebackType
 from sealkit.files import Folder
 from sealkit.seal.waiting import take_lock
 from sealkit.wire.canon import MAX_LINE
-from sealkit.wire.chain import MAX_CALLS
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
+from sealkit.wire.events import MAX_CALLS
 
 _CHUNK = 1 << 16
 

@@ -31,9 +31,11 @@ from sealkit.seal.commitment import Amendment, FileChange, amendment_name, check
 from sealkit.seal.history import History, spell_slot
 from sealkit.seal.pins import Pinned, read_seal
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Amended, Entry, JournalHead, Withdrawn
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Amended, Withdrawn
+from sealkit.wire.journal_head import JournalHead
 
 CHANGELOG: Final = "CHANGELOG_AFTER_SEAL.md"
 ALL: Final = "all"

@@ -14,8 +14,8 @@ from typing import Final, Literal, TypeAlias
 
 from sealkit.seal.closure import Closure
 from sealkit.seal.manifest import ManifestSeal
-from sealkit.wire.chain import Phase, Slot
 from sealkit.wire.errors import MalformedError
+from sealkit.wire.events import Phase, Slot
 from sealkit.wire.records import Count, Record
 
 MAX_REASON: Final = 2000

@@ -36,7 +36,7 @@ from sealkit.plan.schema import Spec
 from sealkit.seal.commitment import Changed
 from sealkit.seal.in_force import COMPLETE, LOOKED, TRIED, WHEN
 from sealkit.wire.canon import decode_value, encode_value
-from sealkit.wire.chain import Phase
+from sealkit.wire.events import Phase
 from sealkit.wire.records import Count, Json
 
 # What every claim stands on. The rest are mappings, of which a claim stands on the entries that it uses.

@@ -31,9 +31,10 @@ from sealkit.seal.history import Anchor
 from sealkit.seal.journal import utc
 from sealkit.seal.waiting import take_lock
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import JournalHead, is_time, parse_head
+from sealkit.wire.chain import is_time
 from sealkit.wire.digest import parse_digest, short
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError, UsageError
+from sealkit.wire.journal_head import JournalHead, parse_head
 from sealkit.wire.records import Count, Record
 
 _MAX_KNOWN = 16 * 1024 * 1024

@@ -25,23 +25,11 @@ from sealkit.seal.appendlog import open_log
 from sealkit.seal.in_force import Due, InForce
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, LockedJournal, locked_journal
 from sealkit.wire.canon import MAX_LINE
-from sealkit.wire.chain import (
-    EMPTY,
-    MAX_CALLS,
-    CallLines,
-    Entry,
-    EpisodeKept,
-    Event,
-    JournalHead,
-    Sealed,
-    Sharded,
-    Slot,
-    call_lines,
-    calls_of,
-    follow,
-)
+from sealkit.wire.chain import Entry, follow
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.events import MAX_CALLS, CallLines, EpisodeKept, Event, Sealed, Sharded, Slot, call_lines, calls_of
+from sealkit.wire.journal_head import EMPTY, JournalHead
 from sealkit.wire.merged import Taken, check_in_shard
 from sealkit.wire.order import Order
 from sealkit.wire.records import Count, Level

@@ -25,13 +25,15 @@ from typing import Final, get_args
 
 import msgspec
 
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.digest import short
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import (
     Amended,
     Analysed,
     Asked,
     Attempted,
     Closed,
-    Entry,
     EpisodeKept,
     Event,
     Failed,
@@ -46,8 +48,6 @@ from sealkit.wire.chain import (
     Sealed,
     ShardHead,
 )
-from sealkit.wire.digest import short
-from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Count
 
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)

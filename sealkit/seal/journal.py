@@ -29,23 +29,11 @@ from pathlib import Path
 from sealkit.files import Folder, open_folder, read_if_there, replace_file, sync_folder
 from sealkit.seal.appendlog import AppendLog, open_log
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import (
-    EMPTY,
-    Entry,
-    EpisodeKept,
-    Event,
-    JournalHead,
-    Opened,
-    Sealed,
-    Sharded,
-    Slot,
-    Stage,
-    call_lines,
-    calls_of,
-    extend,
-)
+from sealkit.wire.chain import Entry, extend
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
+from sealkit.wire.events import EpisodeKept, Event, Opened, Sealed, Sharded, Slot, Stage, call_lines, calls_of
+from sealkit.wire.journal_head import EMPTY, JournalHead
 
 JOURNAL = "journal.jsonl"
 HEAD = "HEAD"

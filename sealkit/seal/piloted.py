@@ -19,8 +19,8 @@ from sealkit.seal.commitment import PilotSeal
 from sealkit.seal.history import open_history
 from sealkit.seal.journal import JOURNAL, exclusive
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Asked, Attempted, EpisodeKept, Failed, Opened, Paused, Read, calls_of
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Asked, Attempted, EpisodeKept, Failed, Opened, Paused, Read, calls_of
 from sealkit.wire.records import Count
 
 PILOT: Final = "pilot"

@@ -37,10 +37,12 @@ from sealkit.seal.in_force import Due
 from sealkit.seal.manifest import Manifest, open_manifest
 from sealkit.seal.places import amendment_file, beside, plan_entry
 from sealkit.wire.canon import MAX_LINE, decode_record
-from sealkit.wire.chain import Amended, Slot, is_time, parse_head
+from sealkit.wire.chain import is_time
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import MalformedError, OutOfOrderError, SealkitError, UntrustedError
+from sealkit.wire.events import Amended, Slot
+from sealkit.wire.journal_head import parse_head
 from sealkit.wire.records import Level, Record
 
 MOST_AMENDMENTS: Final = 1000

@@ -34,9 +34,11 @@ from sealkit.seal.appendlog import AppendLog, open_log
 from sealkit.seal.history import TAMPERED, history_locked
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, LockedJournal, read_head
 from sealkit.wire.canon import MAX_LINE
-from sealkit.wire.chain import EMPTY, MAX_CALLS, JournalHead, Opened, Recovered, Repaired, Sealed, Sharded, follow
+from sealkit.wire.chain import follow
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.events import MAX_CALLS, Opened, Recovered, Repaired, Sealed, Sharded
+from sealkit.wire.journal_head import EMPTY, JournalHead
 from sealkit.wire.order import TORN, torn_name
 
 _MOST_TORN = max(MAX_CALLS, MAX_LINE + 2)

@@ -30,9 +30,10 @@ from sealkit.seal.journal import Journal
 from sealkit.seal.manifest import Manifest
 from sealkit.seal.pins import Pinned, open_pins, read_seal
 from sealkit.seal.places import amendment_file, beside, declared, plan_entry, receipts_folder, study_of
-from sealkit.wire.chain import Sealed, Slot, parse_head
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import UntrustedError, UsageError
+from sealkit.wire.events import Sealed, Slot
+from sealkit.wire.journal_head import parse_head
 from sealkit.wire.text import counted
 
 __all__ = [

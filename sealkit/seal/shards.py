@@ -19,9 +19,11 @@ from sealkit.seal.history import Anchor, History, open_history
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.canon import MAX_LINE
-from sealkit.wire.chain import EMPTY, Sharded, follow
+from sealkit.wire.chain import follow
 from sealkit.wire.digest import short
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError
+from sealkit.wire.events import Sharded
+from sealkit.wire.journal_head import EMPTY
 from sealkit.wire.merged import Taken
 from sealkit.wire.shardruns import KilledRun
 

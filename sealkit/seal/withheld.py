@@ -16,9 +16,10 @@ from sealkit.seal.recovery import recover
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.calls import Call
 from sealkit.wire.canon import MAX_LINE, decode_record
-from sealkit.wire.chain import Entry, Withheld
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import PREFIX, is_digest
 from sealkit.wire.errors import OutOfOrderError, SealkitError, UsageError
+from sealkit.wire.events import Withheld
 
 _MARK = b'"kind":"withheld"'
 

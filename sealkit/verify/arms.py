@@ -20,9 +20,9 @@ from sealkit.verify.sandbox import BrokenOffError
 from sealkit.verify.under_pin import UnderPin
 from sealkit.wire.attempts import Calls, answered
 from sealkit.wire.canon import decode_record, encode_record, encode_value
-from sealkit.wire.chain import Failed
 from sealkit.wire.episode import Act, Episode, Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
+from sealkit.wire.events import Failed
 from sealkit.wire.verdict import Abstained, Errored, Reason, Rejected, Verdict
 
 MOST_BODIES: Final = 64 * 1024 * 1024  # of one episode

@@ -31,9 +31,10 @@ from sealkit.verify.spending import Spending
 from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls, Tried, answered, by_try, check_order, read_calls, tried_by
 from sealkit.wire.calls import Purpose
-from sealkit.wire.chain import Entry, EpisodeKept, Failed, Opened, Paused, Read, Withheld
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import short
 from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.events import EpisodeKept, Failed, Opened, Paused, Read, Withheld
 from sealkit.wire.verdict import Reason, Rejected
 
 # How many attempts at the slot (under ""), or readings of it by the model of a role, began with this number and have

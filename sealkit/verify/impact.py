@@ -32,10 +32,10 @@ from sealkit.verify.study import Later, Study
 from sealkit.wire.attempts import Calls, read_calls
 from sealkit.wire.attempts import answered as answered_calls
 from sealkit.wire.canon import decode_record, encode_record, reencode
-from sealkit.wire.chain import EpisodeKept, Slot
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Act, Episode, Trusted
 from sealkit.wire.errors import HarnessError, UntrustedError, UsageError
+from sealkit.wire.events import EpisodeKept, Slot
 from sealkit.wire.records import Count
 from sealkit.world.loader import load_world
 

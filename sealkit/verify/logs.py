@@ -12,8 +12,9 @@ from typing import TypeAlias
 from sealkit.plan.actors import ExternalWorld
 from sealkit.seal.history import spell_slot
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.chain import Entry, Imported, Slot, is_time
+from sealkit.wire.chain import Entry, is_time
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Imported, Slot
 from sealkit.wire.recorded import FromCommand, FromLog
 
 Source: TypeAlias = FromCommand | FromLog | None

@@ -20,9 +20,9 @@ from sealkit.seal.journal import CALLS
 from sealkit.verify.sandbox import BrokenOffError, Sandbox
 from sealkit.wire.attempts import Calls, answered, read_calls
 from sealkit.wire.canon import encode_value
-from sealkit.wire.chain import Heard, Read, Withheld
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
+from sealkit.wire.events import Heard, Read, Withheld
 from sealkit.wire.records import Json
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from sealkit.seal.history import Anchor, History
 from sealkit.seal.sealed import SealedPlan
 from sealkit.seal.shards import Shard, check_still_here, find_shards
-from sealkit.wire.chain import EpisodeKept, Merged
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import EpisodeKept, Merged
 from sealkit.wire.merged import Taken
 
 

@@ -41,9 +41,10 @@ from sealkit.verify.sandboxes import WORLD, Sandboxes
 from sealkit.verify.under_pin import Reviewer, UnderPin, VerifierState
 from sealkit.wire.attempts import Calls, Tried, read_calls
 from sealkit.wire.calls import Purpose
-from sealkit.wire.chain import Entry, EpisodeKept, Failed, Read, Slot
+from sealkit.wire.chain import Entry
 from sealkit.wire.episode import Counts, Trusted
 from sealkit.wire.errors import HarnessError, UntrustedError
+from sealkit.wire.events import EpisodeKept, Failed, Read, Slot
 from sealkit.wire.recorded import FromCommand, FromLog
 from sealkit.wire.records import Count
 from sealkit.wire.verdict import Verdict

@@ -24,8 +24,8 @@ from typing import TypeAlias
 
 from sealkit.wire.calls import CALL_STATUSES, Call
 from sealkit.wire.canon import decode_record
-from sealkit.wire.chain import Slot, Stage
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Slot, Stage
 from sealkit.wire.records import Count, Record
 
 Calls: TypeAlias = tuple[Call, ...]

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from sealkit.wire.chain import Slot, Stage
+from sealkit.wire.events import Slot, Stage
 from sealkit.wire.records import Count, Record
 
 Purpose: TypeAlias = Literal["act", "read"]

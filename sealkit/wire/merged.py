@@ -26,17 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sealkit.wire.chain import (
-    EMPTY,
+from sealkit.wire.chain import Entry, extend
+from sealkit.wire.digest import short
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import (
     Amended,
     Asked,
     Attempted,
     Closed,
-    Entry,
     EpisodeKept,
     Event,
     Failed,
-    JournalHead,
     Merged,
     Opened,
     Paused,
@@ -48,11 +48,8 @@ from sealkit.wire.chain import (
     ShardHead,
     ShardLost,
     Withheld,
-    extend,
-    parse_head,
 )
-from sealkit.wire.digest import short
-from sealkit.wire.errors import UntrustedError
+from sealkit.wire.journal_head import EMPTY, JournalHead, parse_head
 from sealkit.wire.shardruns import ShardRuns
 
 MOST_SHARDS = 9999

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import (
     Amended,
     Analysed,
     Asked,
     Attempted,
     Closed,
-    Entry,
     Event,
     Opened,
     Paused,
@@ -32,7 +33,6 @@ from sealkit.wire.chain import (
     Withdrawn,
     Withheld,
 )
-from sealkit.wire.errors import UntrustedError
 
 PAUSES: Final = frozenset(
     (

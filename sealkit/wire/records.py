@@ -1,7 +1,7 @@
 """What every record is made of, as typed, frozen, canonical JSON; patches, which most of them hold.
 
 The records themselves: `wire.declared` has what a scenario declares, `wire.episode` what an episode leaves,
-`wire.chain` what a journal holds.
+`wire.events` and `wire.chain` what a journal holds.
 
 A record is one line of canonical JSON (`wire.canon`) that carries `type: sealkit/<kind>/v1`. Decoding
 checks every field, refuses unknown ones, re-encodes and compares bytes, so a line has one spelling:

@@ -5,9 +5,9 @@
 >>> record_schemas()["root"]["$defs"]["Root"]["properties"]["components"]["additionalProperties"]
 {'type': 'string', 'pattern': '^sha256:[0-9a-f]{64}$'}
 
-They are made from the types in `wire.records`, `wire.calls`, `wire.recorded` and `wire.chain`, and say what those
-leave to equality checks: which texts are digests, how wide an integer is, what a free value may hold. A schema sees
-values, not bytes: spelling, duplicate keys and depth are refused by `wire.canon` only.
+They are made from the types of the records themselves, and say what those leave to equality checks: which texts are
+digests, how wide an integer is, what a free value may hold. A schema sees values, not bytes: spelling, duplicate keys
+and depth are refused by `wire.canon` only.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import msgspec
 
 from sealkit.wire.calls import Call
 from sealkit.wire.canon import MAX_INT
-from sealkit.wire.chain import Entry, JournalHead
+from sealkit.wire.chain import Entry
 from sealkit.wire.declared import Contract, Scenario
 from sealkit.wire.digest import DIGEST_PATTERN
 from sealkit.wire.episode import Act, Component, Episode, Head, Judged, Receipt, RestoreReceipt, Root, Start
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.recorded import Assignment, Recorded
 from sealkit.wire.records import Json, Record
 

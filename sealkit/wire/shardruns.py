@@ -18,7 +18,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sealkit.wire.chain import Asked, Attempted, Closed, Entry, Event, Merged, Opened, Paused, ShardHead, parse_head
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Asked, Attempted, Closed, Event, Merged, Opened, Paused, ShardHead
+from sealkit.wire.journal_head import parse_head
 
 
 class KilledRun(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ reference ones into it.
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 import inspect
 import os
@@ -23,21 +22,19 @@ from typing import TypeAlias, cast
 import msgspec
 
 from sealkit.files import read_if_there
-from sealkit.wire.canon import decode_record, decode_value, encode_record, encode_value
-from sealkit.wire.declared import Contract, Scenario
-from sealkit.wire.episode import Action
+from sealkit.wire.canon import decode_record, encode_record
+from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError, UsageError
-from sealkit.wire.patch import apply
-from sealkit.wire.records import Json, Patch
+from sealkit.wire.records import Json
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.verdict import Verdict
 from sealkit.world.draws import Draws
-from sealkit.world.sdk import Judge, Outline, Probe, Reader, Scripted, Session, State, Told
+from sealkit.world.sdk import Judge, Outline, Probe, Reader, Scripted, Session
+from sealkit.world.sessions import DetachedSession, PureSession, copied
 
 Check = Callable[..., Verdict]  # check(trusted, episode), and for `replay` also rerun=
 View = Callable[[bytes], bytes]  # what a policy sees of an episode
 _MOST_TEXT = 64 * 1024
-ActFunction = Callable[[State, Action], tuple[State, Sequence[Told]]]
 Where: TypeAlias = Callable[..., str]  # where the plan has a key, such as `plan.where`: file, line, column and path
 
 
@@ -60,9 +57,9 @@ class LoadedWorld(msgspec.Struct, frozen=True):
         """A fresh simulator at the scenario's genesis."""
         act = getattr(self.module, "act", None)
         if act is not None:
-            return _PureSession(_copied(scenario.genesis), act)
+            return PureSession(copied(scenario.genesis), act)
         own = decode_record(encode_record(scenario), Scenario)
-        return _DetachedSession(self.module.session(own, scenario_draws(scenario).split("session")))
+        return DetachedSession(self.module.session(own, scenario_draws(scenario).split("session")))
 
     @property
     def folder(self) -> Path:
@@ -328,48 +325,3 @@ def _checked(
 def scenario_draws(scenario: Scenario) -> Draws:
     """The stream of draws that belongs to a scenario, for whatever runs in it."""
     return Draws("run", scenario.world, scenario.family, scenario.seed)
-
-
-def _copied(state: State) -> State:
-    """The same state in objects of its own: whoever changes it changes nobody else's."""
-    return cast(State, decode_value(encode_value(cast(Json, state))))
-
-
-class _PureSession:
-    """A pure world as a session: the state is a value, an act makes the next one."""
-
-    def __init__(self, state: State, act: ActFunction) -> None:
-        self._state = state
-        self._act = act
-
-    def material(self) -> State:
-        return self._state
-
-    def act(self, action: Action) -> Sequence[Told]:
-        self._state, told = self._act(self._state, action)
-        return told
-
-    def occur(self, contract: Contract, effect: Patch) -> None:
-        self._state = cast(State, apply(self._state, effect))
-
-    def snapshot(self) -> bytes:
-        return encode_value(self._state)
-
-    def restore(self, snapshot: bytes) -> None:
-        self._state = cast(State, decode_value(snapshot))
-
-
-class _DetachedSession:
-    """A stateful simulator that may change its own state in place: all that goes in and out is copied."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.act = session.act
-        self.snapshot = session.snapshot
-        self.restore = session.restore
-
-    def material(self) -> State:
-        return _copied(self._session.material())
-
-    def occur(self, contract: Contract, effect: Patch) -> None:
-        self._session.occur(copy.deepcopy(contract), copy.deepcopy(effect))

@@ -20,8 +20,8 @@ from sealkit.publish.claims.amended import amended as after_amendments
 from sealkit.publish.review.analyse import analyse_study, record_analysis
 from sealkit.seal.amend import amending
 from sealkit.verify.study import open_study
-from sealkit.wire.chain import Slot
 from sealkit.wire.digest import digest_bytes, short
+from sealkit.wire.events import Slot
 from tests.amending import (
     CHANGELOG,
     DEAF_TRACKER,

@@ -16,7 +16,8 @@ from sealkit.publish.review.cut_off import CutOff
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.calls import Status
 from sealkit.wire.canon import encode_record
-from sealkit.wire.chain import Attempted, Entry, EpisodeKept, Event, Failed, Paused
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Attempted, EpisodeKept, Event, Failed, Paused
 from sealkit.wire.records import Level
 from tests.infer.told import PAIRED, small
 from tests.wire.sample import CALL

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sealkit.seal.journal import Journal
-from sealkit.wire.chain import Analysed
+from sealkit.wire.events import Analysed
 from tests.seal.journals import NOW
 from tests.studies import ID, PLAN, call, ok
 

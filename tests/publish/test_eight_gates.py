@@ -11,7 +11,7 @@ import pytest
 
 from sealkit.plan.ruling import GATES
 from sealkit.seal.journal import Journal
-from sealkit.wire.chain import Admitted, Analysed, ArmCounts
+from sealkit.wire.events import Admitted, Analysed, ArmCounts
 from tests.seal.journals import NOW
 from tests.studies import ROOT, call, ok, read
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sealkit.publish.failures import MOST_SAID, Failures
 from sealkit.publish.pages.failure_parts import failure_tables
-from sealkit.wire.chain import Entry, Failed, Stage
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Failed, Stage
 
 DIGEST = "sha256:" + "5e" * 32
 

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from sealkit.publish.methods import Course, course_of, methods
 from sealkit.seal.commitment import Seal
 from sealkit.seal.sealed import open_seal
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import (
     Amended,
     Analysed,
     Attempted,
     Closed,
-    Entry,
     EpisodeKept,
     Event,
     Failed,

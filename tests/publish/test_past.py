@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sealkit.publish.review.past import Past
-from sealkit.wire.chain import Amended, Analysed, Entry, Event, Opened, Paused, Published, Withdrawn
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Amended, Analysed, Event, Opened, Paused, Published, Withdrawn
 
 RESULTS = "sha256:" + "0" * 64
 OPENED = Opened(stage="confirmatory", pin=RESULTS, sealkit="0.1", environment=RESULTS)

@@ -6,8 +6,10 @@ import pytest
 
 from sealkit.publish.pages.parts import analyses_table
 from sealkit.publish.review.recorded_analyses import RecordedAnalysis, check_verdicts, otherwise, recorded
-from sealkit.wire.chain import EMPTY, Analysed, Entry, Ruled
+from sealkit.wire.chain import Entry
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Analysed, Ruled
+from sealkit.wire.journal_head import EMPTY
 from tests.publish.documents import synthetic
 
 THEN, NOW = "sha256:" + "0" * 64, "sha256:" + "1" * 64

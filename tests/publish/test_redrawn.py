@@ -19,7 +19,8 @@ from sealkit.publish.review.redrawn import Redrawn
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.calls import Status
 from sealkit.wire.canon import encode_record
-from sealkit.wire.chain import Entry, Failed, Heard, Read, Stage
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Failed, Heard, Read, Stage
 from sealkit.wire.records import Level
 from tests.infer.told import PAIRED, small
 from tests.studies import ROOT, call, ok

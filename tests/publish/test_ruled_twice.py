@@ -26,10 +26,10 @@ from sealkit.publish.review.study import Review
 from sealkit.publish.ruled_twice import Ruled, ruled_twice, verdicts_of
 from sealkit.seal.closure import Drift
 from sealkit.verify.study import Checked, Study
-from sealkit.wire.chain import EMPTY
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Counts, Trusted
 from sealkit.wire.errors import HarnessError
+from sealkit.wire.journal_head import EMPTY
 from sealkit.wire.verdict import Accepted, Errored, Reason, Rejected, Verdict
 from tests.amending import amended, change
 from tests.publish.test_amended_edition import newest, results

@@ -14,8 +14,8 @@ from sealkit.publish.edition import digest_of_file
 from sealkit.seal import archive
 from sealkit.seal.archive import BLOCK, CHUNK, header
 from sealkit.seal.sealed import SealedPlan, open_seal
-from sealkit.wire.chain import JournalHead
 from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
+from sealkit.wire.journal_head import JournalHead
 from tests.studies import ID, PLAN, call
 
 GREAT = 24 * CHUNK

@@ -76,7 +76,7 @@ def test_a_slot_that_the_judge_fails_on_is_errored_named_and_counted_and_the_res
 
 def test_what_the_journal_errors_beyond_the_judge_is_still_found_by_a_plain_verify(tmp_path: Path) -> None:
     from sealkit.publish.review.study import _but_for_the_judge
-    from sealkit.wire.chain import ArmCounts
+    from sealkit.wire.events import ArmCounts
 
     found = ArmCounts(admitted=4, excluded={"boundary": 1}, errored=1, missing=0)
     agrees = [

@@ -13,9 +13,10 @@ from sealkit.seal.amend import amending
 from sealkit.seal.pins import Pinned
 from sealkit.seal.seal import make_seal
 from sealkit.seal.sealed import open_seal
-from sealkit.wire.chain import Amended, Attempted, Closed, Entry, EpisodeKept, Event, Failed, Phase, Slot, Stage
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Amended, Attempted, Closed, EpisodeKept, Event, Failed, Phase, Slot, Stage
 from tests.seal.studies import NOW, edit, make_study, plan_of
 
 BLOCKS: tuple[Slot, ...] = ({"family": "windy", "seed": 7}, {"family": "calm", "seed": 3})

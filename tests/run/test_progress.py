@@ -10,9 +10,10 @@ from sealkit.plan.load import open_plan_bytes
 from sealkit.plan.slots import slots
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
 from sealkit.run.progress import SlotIndex, Standing, begin
-from sealkit.wire.chain import Attempted, Closed, Entry, EpisodeKept, Event, Failed, Paused, Recovered, Slot
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Attempted, Closed, EpisodeKept, Event, Failed, Paused, Recovered, Slot
 from tests.studies import SMALL, plan_text
 
 SPEC = open_plan_bytes(plan_text(SMALL).encode(), "plans/part.yaml").spec

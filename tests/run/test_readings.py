@@ -24,8 +24,10 @@ from sealkit.publish.methods import course_of, methods
 from sealkit.run.readings import Readings
 from sealkit.seal.sealed import open_seal
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import EMPTY, Asked, Closed, Entry, Event, Read, call_lines, extend
+from sealkit.wire.chain import Entry, extend
 from sealkit.wire.errors import HarnessError
+from sealkit.wire.events import Asked, Closed, Event, Read, call_lines
+from sealkit.wire.journal_head import EMPTY
 from tests.amending import DEAF_TRACKER, change
 from tests.loopback import Fault, Loopback
 from tests.loopback.faults import http_error, wrong_model

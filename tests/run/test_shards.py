@@ -18,8 +18,9 @@ from sealkit.plan.slots import slots
 from sealkit.run.shares import drawn_share, parse_share
 from sealkit.seal.journal import Journal
 from sealkit.wire.canon import decode_record, encode_record, encode_value
-from sealkit.wire.chain import EMPTY, Entry, extend, follow
+from sealkit.wire.chain import Entry, extend, follow
 from sealkit.wire.errors import UsageError
+from sealkit.wire.journal_head import EMPTY
 from tests.run.killing import ENTRY, Moment, moments, nursery, stopped_fork
 from tests.studies import ID, MIDDLE, PLAN, Outcome, call, make_study, ok, plan_text
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from sealkit.seal.history import open_history
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal
-from sealkit.wire.chain import Attempted, Entry, Opened, Sealed
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import digest_bytes
+from sealkit.wire.events import Attempted, Opened, Sealed
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PIN = digest_bytes(b"a seal")

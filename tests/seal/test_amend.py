@@ -19,9 +19,9 @@ from sealkit.seal.commitment import Amendment, Impact
 from sealkit.seal.seal import make_seal
 from sealkit.seal.sealed import SealedPlan, check_no_drift, find_drift, open_seal
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import Amended, Attempted, Event, Looked, Opened, Sealed, Slot, Withdrawn
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import OutOfOrderError, SealkitError, UntrustedError, UsageError
+from sealkit.wire.events import Amended, Attempted, Event, Looked, Opened, Sealed, Slot, Withdrawn
 from tests.seal.studies import NOW, edit, make_study, plan_of, snapshot
 from tests.seal.test_seal import Dying, Stop, archive_write
 

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sealkit.wire.canon import MAX_INT, decode_record, encode_record
-from sealkit.wire.chain import (
-    EMPTY,
+from sealkit.wire.chain import Entry, extend, follow, is_time
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import MalformedError, SealkitError, UntrustedError
+from sealkit.wire.events import (
     Admitted,
     Amended,
     Analysed,
@@ -19,7 +21,6 @@ from sealkit.wire.chain import (
     Attempted,
     CallLines,
     Closed,
-    Entry,
     EpisodeKept,
     Event,
     Failed,
@@ -33,13 +34,8 @@ from sealkit.wire.chain import (
     Verified,
     Withdrawn,
     Withheld,
-    extend,
-    follow,
-    is_time,
-    parse_head,
 )
-from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import MalformedError, SealkitError, UntrustedError
+from sealkit.wire.journal_head import EMPTY, parse_head
 
 TIME = "2026-11-30T12:00:00Z"
 counts = st.integers(0, MAX_INT)

@@ -17,8 +17,8 @@ from sealkit.seal.heads import quoted_heads
 from sealkit.seal.seal import make_seal
 from sealkit.seal.sealed import open_seal
 from sealkit.wire.canon import decode_record
-from sealkit.wire.chain import JournalHead
 from sealkit.wire.errors import SealkitError, UntrustedError
+from sealkit.wire.journal_head import JournalHead
 from tests.seal.studies import NOW, edit, make_study, plan_of
 
 pytestmark = pytest.mark.usefixtures("quick")

@@ -21,7 +21,7 @@ from sealkit.seal.foundations import (
     under_hypothesis,
 )
 from sealkit.seal.in_force import COMPLETE, LOOKED, PHASES, TRIED, WHEN
-from sealkit.wire.chain import Phase
+from sealkit.wire.events import Phase
 from tests.plan.trees import FILES
 
 V1 = FILES["v1"].read_bytes()

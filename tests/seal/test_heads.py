@@ -9,9 +9,9 @@ import pytest
 
 from sealkit.seal.heads import KnownHeads, known_heads, parse_expect, quoted_heads
 from sealkit.seal.history import Anchor
-from sealkit.wire.chain import JournalHead
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError, UsageError
+from sealkit.wire.journal_head import JournalHead
 from tests.seal.studies import NOW
 from tests.studies import call, ok
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from sealkit.seal.in_force import PHASES, Due, InForce, Phases
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.digest import digest_bytes
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import (
     Admitted,
     Amended,
     Analysed,
     Attempted,
     Closed,
-    Entry,
     EpisodeKept,
     Event,
     Failed,
@@ -25,8 +27,6 @@ from sealkit.wire.chain import (
     Verified,
     Withdrawn,
 )
-from sealkit.wire.digest import digest_bytes
-from sealkit.wire.errors import UntrustedError
 
 PINS = tuple(digest_bytes(b"pin %d" % number) for number in range(4))
 SEALED = Sealed(plan="v1", pin=PINS[0])

@@ -12,9 +12,11 @@ import pytest
 from sealkit.seal.history import Anchor, open_history
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, exclusive, read_head, utc
 from sealkit.wire.canon import encode_record
-from sealkit.wire.chain import EMPTY, CallLines, EpisodeKept, Looked, Paused, call_lines, extend, parse_head
+from sealkit.wire.chain import extend
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError, SealkitError, UntrustedError
+from sealkit.wire.events import CallLines, EpisodeKept, Looked, Paused, call_lines
+from sealkit.wire.journal_head import EMPTY, parse_head
 from tests.seal.journals import (
     NOW,
     OPENED,
@@ -103,7 +105,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from sealkit.seal.journal import Journal
-from sealkit.wire.chain import Looked
+from sealkit.wire.events import Looked
 from sealkit.wire.digest import digest_bytes
 study, name = Path(sys.argv[1]), sys.argv[2]
 journal = Journal.open(study / "receipts" / "toy", inside=study)

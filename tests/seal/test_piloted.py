@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sealkit.seal.journal import Journal, call_lines
-from sealkit.wire.chain import Paused
+from sealkit.wire.events import Paused
 from tests.studies import ID, PLAN, SMALL, Outcome, call, make_study, ok, plan_text, read
 
 CALLS = b'{"call":1}\n{"call":2}\n{"call":3}\n'

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from sealkit.seal.history import open_history
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, read_head
 from sealkit.seal.recovery import recover
-from sealkit.wire.chain import EMPTY, MAX_CALLS, EpisodeKept, Looked, Recovered, Repaired
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import MAX_CALLS, EpisodeKept, Looked, Recovered, Repaired
+from sealkit.wire.journal_head import EMPTY
 from tests.seal.journals import (
     NOW,
     OPENED,

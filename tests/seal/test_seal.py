@@ -19,9 +19,9 @@ from sealkit.seal.journal import EPISODES, HEAD, JOURNAL, Journal, call_lines
 from sealkit.seal.seal import make_seal
 from sealkit.seal.sealed import Seal, SealedPlan, check_no_drift, find_drift, open_seal
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import Looked, Opened, Paused, Recovered, Repaired, Sealed
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, OutOfOrderError, SealkitError, UntrustedError, UsageError
+from sealkit.wire.events import Looked, Opened, Paused, Recovered, Repaired, Sealed
 from tests.seal.studies import NOW, edit, make_study, plan_of, snapshot
 
 pytestmark = pytest.mark.usefixtures("quick")

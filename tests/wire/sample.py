@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sealkit.wire.calls import Call
 from sealkit.wire.canon import decode_record, digest_record, encode_record
-from sealkit.wire.chain import EMPTY, Entry, EpisodeKept, JournalHead, Sealed, extend
+from sealkit.wire.chain import Entry, extend
 from sealkit.wire.declared import (
     ActSight,
     ActsLater,
@@ -64,6 +64,8 @@ from sealkit.wire.episode import (
     Text,
     Trusted,
 )
+from sealkit.wire.events import EpisodeKept, Sealed
+from sealkit.wire.journal_head import EMPTY, JournalHead
 from sealkit.wire.patch import apply
 from sealkit.wire.recorded import (
     Answer,

@@ -6,21 +6,11 @@ import msgspec
 import pytest
 
 from sealkit.wire.canon import MAX_LINE, encode_record, reencode
-from sealkit.wire.chain import (
-    EMPTY,
-    Event,
-    JournalHead,
-    Looked,
-    Read,
-    Recovered,
-    call_lines,
-    calls_of,
-    extend,
-    follow,
-    parse_head,
-)
+from sealkit.wire.chain import extend, follow
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.events import Event, Looked, Read, Recovered, call_lines, calls_of
+from sealkit.wire.journal_head import EMPTY, JournalHead, parse_head
 from tests.wire import sample
 
 TIME = "2026-03-01T09:00:00Z"

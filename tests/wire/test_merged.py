@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from sealkit.wire.chain import (
-    EMPTY,
+from sealkit.wire.chain import Entry, extend, follow
+from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.events import (
     Amended,
     Attempted,
     Closed,
-    Entry,
     Event,
-    JournalHead,
     Looked,
     Merged,
     Opened,
@@ -22,10 +21,8 @@ from sealkit.wire.chain import (
     Sharded,
     ShardHead,
     ShardLost,
-    extend,
-    follow,
 )
-from sealkit.wire.errors import MalformedError, UntrustedError
+from sealkit.wire.journal_head import EMPTY, JournalHead
 from sealkit.wire.merged import Taken, check_in_shard
 
 TIME = "2026-11-30T12:00:00Z"

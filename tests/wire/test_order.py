@@ -9,13 +9,14 @@ from sealkit.run.calling import INTERRUPTED
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
 from sealkit.run.run import STOPPED
 from sealkit.run.worker import REFUSED
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import (
     Amended,
     Analysed,
     Asked,
     Attempted,
     Closed,
-    Entry,
     Event,
     Looked,
     Opened,
@@ -27,7 +28,6 @@ from sealkit.wire.chain import (
     Withdrawn,
     Withheld,
 )
-from sealkit.wire.errors import UntrustedError
 from sealkit.wire.order import PAUSES, Order, torn_name
 
 PIN = "sha256:" + "1" * 64

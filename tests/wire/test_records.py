@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from sealkit.wire import calls, chain, declared, episode, recorded, records
+from sealkit.wire import calls, chain, declared, episode, events, journal_head, recorded, records
 from sealkit.wire.canon import decode_record, digest_record, encode_record, reencode
 from sealkit.wire.digest import digest_bytes, is_digest
 from sealkit.wire.errors import MalformedError
@@ -21,7 +21,7 @@ from sealkit.wire.records import Record
 from sealkit.wire.schemas import DIGESTS, PUBLISHED, kind_of, record_schema, record_schemas
 from tests.wire import sample
 
-MODULES = (records, declared, episode, recorded, calls, chain)
+MODULES = (records, declared, episode, recorded, calls, journal_head, events, chain)
 KINDS = {kind_of(record): record for record in PUBLISHED}
 INDEX: dict[str, str] = json.loads((sample.VECTORS / "index.json").read_bytes())
 
@@ -176,7 +176,7 @@ def test_every_record_is_frozen_closed_and_complete(kind: type[Record]) -> None:
     config = kind.__struct_config__
     # Lines of a journal are spelled as they were before shards: one mark is left out where there is none.
     # So are analyses as they were before they said what they came to.
-    marked = {chain.Entry: (None,), chain.Analysed: ((),)}.get(kind, ())
+    marked = {chain.Entry: (None,), events.Analysed: ((),)}.get(kind, ())
     assert config.frozen and config.forbid_unknown_fields and config.omit_defaults is bool(marked)
     assert kind.__struct_defaults__ == marked, "a default could change a ruling"
     assert kind.__doc__

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sealkit.wire.chain import Attempted, Closed, Entry, Event, JournalHead, Merged, Opened, Paused, Sharded, ShardHead
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Attempted, Closed, Event, Merged, Opened, Paused, Sharded, ShardHead
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.shardruns import ShardRuns
 
 PIN = "sha256:" + "1" * 64

@@ -38,8 +38,8 @@ from sealkit.plan.schema import Spec
 from sealkit.seal.sealed import SealedPlan, check_no_drift
 from sealkit.wire.calls import CALL_STATUSES, Call, Purpose
 from sealkit.wire.canon import encode_record
-from sealkit.wire.chain import Slot, Stage
 from sealkit.wire.errors import HarnessError, OutOfOrderError
+from sealkit.wire.events import Slot, Stage
 
 WIDTH: Final = 64
 _ALLOWED = object()

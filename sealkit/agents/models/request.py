@@ -32,8 +32,8 @@ from sealkit.agents.turns import Ask
 from sealkit.plan.actors import Model, ModelByFactor
 from sealkit.plan.schema import Spec
 from sealkit.wire.canon import encode_json
-from sealkit.wire.chain import Slot
 from sealkit.wire.errors import HarnessError
+from sealkit.wire.events import Slot
 from sealkit.wire.records import Json
 
 SCHEMA_NAME: Final = "reply"

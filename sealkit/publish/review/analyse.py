@@ -16,9 +16,9 @@ from sealkit.publish.review.analysis_code import moved_analysis_code
 from sealkit.publish.review.study import Review, arm_counts, review
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
-from sealkit.wire.chain import Admitted, Analysed, Looked, Ruled
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
+from sealkit.wire.events import Admitted, Analysed, Looked, Ruled
 from sealkit.wire.text import counted
 
 

@@ -13,8 +13,8 @@ from sealkit.seal.history import Anchor
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value
-from sealkit.wire.chain import parse_head
 from sealkit.wire.errors import MalformedError
+from sealkit.wire.journal_head import parse_head
 
 PUBLICATIONS: Final = "publications"
 _MAX_EDITION: Final = 64 * 1024 * 1024

@@ -22,7 +22,8 @@ from sealkit.seal.journal import CALLS
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.calls import CALL_STATUSES, Call
-from sealkit.wire.chain import Asked, Attempted, Entry, EpisodeKept, Failed, Paused, Read
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Asked, Attempted, EpisodeKept, Failed, Paused, Read
 
 MANY: Final = 5  # so many more in one arm than in another, and more than twice as many, are too unlike
 _Key: TypeAlias = tuple[str, str, str]  # a slot, and the reading of its episode and its level, or nothing

@@ -12,7 +12,8 @@ from __future__ import annotations
 from sealkit.run.progress import SlotIndex, Standing
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.in_force import LOOKED
-from sealkit.wire.chain import Amended, Entry, EpisodeKept, ShardLost
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Amended, EpisodeKept, ShardLost
 from sealkit.wire.shardruns import ShardRuns
 
 

@@ -35,8 +35,8 @@ from sealkit.verify.sandbox import BrokenOffError
 from sealkit.verify.study import Checked, Study
 from sealkit.verify.tally import usage_of
 from sealkit.verify.under_pin import UnderPin
-from sealkit.wire.chain import Failed, Phase
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
+from sealkit.wire.events import Failed, Phase
 from sealkit.wire.records import Json, Level
 
 

@@ -24,8 +24,8 @@ from sealkit.seal.history import spell_slot
 from sealkit.verify.arms import ArmReruns
 from sealkit.verify.study import Checked, Study
 from sealkit.wire.canon import encode_value
-from sealkit.wire.chain import Failed
 from sealkit.wire.errors import SealkitError
+from sealkit.wire.events import Failed
 from sealkit.wire.records import Json
 
 MOST_NAMED: Final = 3

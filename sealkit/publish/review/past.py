@@ -12,11 +12,12 @@ from sealkit.plan.asked import to_run
 from sealkit.plan.schema import Spec
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
 from sealkit.seal.history import spell_slot
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.digest import short
+from sealkit.wire.events import (
     Amended,
     Analysed,
     Closed,
-    Entry,
     EpisodeKept,
     Failed,
     Opened,
@@ -25,7 +26,6 @@ from sealkit.wire.chain import (
     Withdrawn,
     Withheld,
 )
-from sealkit.wire.digest import short
 
 
 @dataclass(slots=True)

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sealkit.publish.review.other_code import Verdicts
-from sealkit.wire.chain import Analysed, Entry, JournalHead
+from sealkit.wire.chain import Entry
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
+from sealkit.wire.events import Analysed
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.records import Json
 
 

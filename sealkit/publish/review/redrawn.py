@@ -29,7 +29,8 @@ from sealkit.seal.history import spell_slot
 from sealkit.seal.journal import CALLS
 from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.attempts import read_calls
-from sealkit.wire.chain import Entry, Failed, Read, Slot
+from sealkit.wire.chain import Entry
+from sealkit.wire.events import Failed, Read, Slot
 
 OUTSIDE: Final = "provider_error"
 # What an endpoint does of its own accord, before any of a reply is known.

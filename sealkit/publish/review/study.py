@@ -27,12 +27,9 @@ from sealkit.verify.folder import leftovers
 from sealkit.verify.shards import check_shards
 from sealkit.verify.study import Study
 from sealkit.verify.tally import CallTally
-from sealkit.wire.chain import (
-    ArmCounts,
-    JournalHead,
-    Verified,
-)
 from sealkit.wire.episode import Counts
+from sealkit.wire.events import ArmCounts, Verified
+from sealkit.wire.journal_head import JournalHead
 
 
 @dataclass(slots=True)

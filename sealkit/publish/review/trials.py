@@ -23,10 +23,10 @@ from sealkit.seal.journal import JOURNAL
 from sealkit.seal.sealed import beside, open_seal, receipts_folder, study_of
 from sealkit.verify.under_pin import REPLAY, Reviewer
 from sealkit.wire.canon import decode_record, encode_record
-from sealkit.wire.chain import EpisodeKept
 from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Episode, Trusted
 from sealkit.wire.errors import HarnessError, SealkitError
+from sealkit.wire.events import EpisodeKept
 from sealkit.wire.records import Json
 from sealkit.wire.verdict import Errored, Verdict
 from sealkit.world.loader import load_world, make_scenario

@@ -15,22 +15,22 @@ from sealkit.run.progress import begin_sealed
 from sealkit.seal.changelog import ALL, block_of
 from sealkit.seal.history import History, spell_slot
 from sealkit.verify.study import Checked, Study
-from sealkit.wire.chain import (
+from sealkit.wire.chain import Entry
+from sealkit.wire.episode import Counts
+from sealkit.wire.events import (
     Admitted,
     Amended,
     Analysed,
     ArmCounts,
-    Entry,
     EpisodeKept,
     Failed,
-    JournalHead,
     Published,
     Repaired,
     Verified,
     Withdrawn,
     Withheld,
 )
-from sealkit.wire.episode import Counts
+from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.verdict import Abstained, Accepted, Rejected
 
 _MOST_NAMED = 100
