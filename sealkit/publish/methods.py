@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from sealkit.plan.actors import ModelByFactor
 from sealkit.plan.lint_world import RECORDED, level_in_words
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.pages.plain import words
-from sealkit.seal.commitment import Seal
+from sealkit.seal.commitment import Seal, Sibling
 from sealkit.verify.tally import CallTally
 from sealkit.wire.attempts import Calls
 from sealkit.wire.chain import Entry
@@ -162,8 +163,27 @@ def _before(spec: Spec, seal: Seal, pin: str, course: Course) -> Iterator[str]:
     )
     piloted, called = seal.pilot.episodes, seal.pilot.calls
     yield f"Before it, {many(piloted, 'pilot episode')} and {many(called, 'model call')} were recorded."
+    if seal.beside:
+        yield f"When it was sealed, its folder held other sealed plans: {'; '.join(map(_beside, seal.beside))}."
     if course.smoke:
         yield f"Smoke runs left {many(course.smoke, 'episode')}, never analysed."
+
+
+def _beside(other: Sibling) -> str:
+    """One of them, and how far its journal went."""
+    if other.head is None:
+        return f"{other.plan}, with no journal"
+    count, _, _ = other.head.partition(":")
+    paused = "" if other.paused is None else f", whose run stood paused ({words(other.paused)})"
+    return f"{other.plan}, {many(int(count), 'entry', 'entries')} into its journal{paused}"
+
+
+def _models(spec: Spec) -> Iterator[str]:
+    """Which model each level of a factor asserts, where a factor chooses it."""
+    for role, model in spec.models.items():
+        if isinstance(model, ModelByFactor):
+            each = ", ".join(f'{level} "{one.id}"' for level, one in model.levels.items())
+            yield f"The model {role} is chosen by the factor {model.factor}: {each}."
 
 
 def _run(spec: Spec, course: Course) -> Iterator[str]:
@@ -197,6 +217,7 @@ def _run(spec: Spec, course: Course) -> Iterator[str]:
         )
     for killed in course.runs.killed:
         yield f"{str(killed).capitalize()}."
+    yield from _models(spec)
     yield from _called(course)
     if course.opened > 1:
         yield f"The run was opened {course.opened} times."

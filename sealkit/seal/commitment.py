@@ -49,8 +49,23 @@ class PilotSeal(Record, frozen=True):
     head: str | None
 
 
-class Seal(Record, frozen=True, tag_field="type", tag="sealkit/seal/v1"):
-    """The commitment. `key_id` names the key that signed it, `time_authority` who timestamped it; null: nobody."""
+class Sibling(Record, frozen=True):
+    """Another plan that was sealed in the same folder: its id and pin, and the head of its journal, or null.
+
+    `paused` is the reason if its journal ended in a pause of the confirmatory run.
+    """
+
+    plan: str
+    pin: str
+    head: str | None
+    paused: str | None
+
+
+class Seal(Record, frozen=True, omit_defaults=True, tag_field="type", tag="sealkit/seal/v1"):
+    """The commitment. `key_id` names the key that signed it, `time_authority` who timestamped it; null: nobody.
+
+    `beside` are the plans that lay sealed in the folder already; seals up to sealkit 0.2.0 say nothing of them.
+    """
 
     plan: PlanSeal
     closure: Closure
@@ -62,6 +77,7 @@ class Seal(Record, frozen=True, tag_field="type", tag="sealkit/seal/v1"):
     pilot: PilotSeal
     key_id: str | None
     time_authority: str | None
+    beside: tuple[Sibling, ...] = ()
 
 
 class FileChange(Record, frozen=True):

@@ -27,6 +27,7 @@ from sealkit.seal.piloted import PILOT, seal_pilot
 from sealkit.seal.places import beside, declared, plan_entry, receipts_folder, study_of
 from sealkit.seal.recovery import begin_or_recover
 from sealkit.seal.sealed import SealedPlan, open_seal
+from sealkit.seal.siblings import siblings_of
 from sealkit.seal.tree import Kept
 from sealkit.wire.canon import encode_record
 from sealkit.wire.declared import Scenario
@@ -75,6 +76,7 @@ def _write(plan_path: Path, study: Path, plan: Plan, world: LoadedWorld | None, 
         pilot=pilot,
         key_id=None,
         time_authority=None,
+        beside=siblings_of(plan_path, study),
     )
     path = beside(plan_path, "seal.json")
     try:

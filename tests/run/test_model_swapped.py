@@ -96,7 +96,9 @@ def test_a_new_plan_runs_whole_beside_the_old_one(seeds: int, swapped: Path) -> 
         ok(call("run", "plans/second.yaml", "--endpoint", server.url, "--concurrency", "4", cwd=swapped))
         assert {request.json["model"] for request in server.requests} == {OTHER}
     results = published(swapped, "plans/second.yaml")
-    assert "paused" not in results["methods"] and f'came from "{OTHER}", fingerprint' in results["methods"]
+    held = "its folder held other sealed plans: part, "
+    assert held in results["methods"] and "whose run stood paused (model drift)" in results["methods"]
+    assert "It was paused" not in results["methods"] and f'came from "{OTHER}", fingerprint' in results["methods"]
     assert [event["reason"] for event in events(swapped, "paused")] == ["model_drift"], "the old study stays as it was"
 
 
@@ -122,6 +124,8 @@ def test_the_epoch_of_the_model_as_a_factor_asserts_each_slots_own_model(seeds: 
     served = Counter((one["slot"]["epoch"], one["model"]) for one in map(json.loads, lines))
     assert served == {("first", MODEL): 24 * seeds, ("second", OTHER): 24 * seeds}
     results = published(swapped, second)
+    chosen = f'The model agent is chosen by the factor epoch: first "{MODEL}", second "{OTHER}".'
+    assert chosen in results["methods"]
     assert f'"{MODEL}", fingerprint "fp_loopback" ' in results["methods"]
     assert f'"{OTHER}", fingerprint "fp_loopback" ' in results["methods"]
 

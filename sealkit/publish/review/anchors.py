@@ -1,4 +1,7 @@
-"""The heads that hold a study's history in place from outside its journal: those given, the changelog's, editions'."""
+"""The heads that hold a study's history in place from outside its journal.
+
+They are those given, the changelog's, those of editions, and those of seals that were made later in the same folder.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from sealkit.files import read_file_safely
 from sealkit.seal.changelog import CHANGELOG, read_changelog
 from sealkit.seal.heads import quoted_heads
 from sealkit.seal.history import Anchor
+from sealkit.seal.pins import read_seal
 from sealkit.seal.sealed import SealedPlan
+from sealkit.seal.siblings import sealed_beside
 from sealkit.verify.study import Study
 from sealkit.wire.canon import decode_value
 from sealkit.wire.errors import MalformedError
@@ -21,12 +26,12 @@ _MAX_EDITION: Final = 64 * 1024 * 1024
 
 
 def anchors_of(study: Study, expected: Iterable[Anchor]) -> tuple[Anchor, ...]:
-    """Every head that something outside the journal quotes: those `expected`, the changelog's, the editions'."""
+    """Every head that something outside the journal quotes: `expected`, the changelog, editions, later seals."""
     sealed = study.sealed
     anchors = list(expected)
     changelog = read_changelog(sealed.study).decode(errors="replace")
     anchors += quoted_heads(changelog, plan=sealed.plan.spec.id, source=CHANGELOG)
-    return (*anchors, *_edition_anchors(sealed))
+    return (*anchors, *_edition_anchors(sealed), *_sibling_anchors(sealed))
 
 
 def editions_in(study: Path) -> tuple[Path, ...]:
@@ -48,3 +53,13 @@ def _edition_anchors(sealed: SealedPlan) -> Iterator[Anchor]:
         if study.get("pin") == sealed.pin:
             count, digest = parse_head(str(study.get("head")), where=str(path))
             yield Anchor(count, digest, source)
+
+
+def _sibling_anchors(sealed: SealedPlan) -> Iterator[Anchor]:
+    """The heads of this journal that plans quote which were sealed later."""
+    for path in sealed_beside(sealed.path):
+        seal, _ = read_seal(path, sealed.study)
+        for sibling in seal.beside:
+            if sibling.pin == sealed.pin and sibling.head is not None:
+                count, digest = parse_head(sibling.head, where=str(path))
+                yield Anchor(count, digest, f"the seal of {seal.plan.id}")
