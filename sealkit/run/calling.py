@@ -35,6 +35,7 @@ from sealkit.wire.records import Json
 CarriedOut: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
 
 INTERRUPTED: Final = "interrupted"
+BROKE_OFF: Final = "broke_off"  # sealkit or the machine failed in a way that nobody foresaw
 _BY_HAND: Final = "stopped by the one who ran it"
 _SHOWN_EVERY_S = 0.5
 _STOP_S = 60.0  # an attempt ends at once, but for a program of the study's own that is thinking
@@ -219,7 +220,12 @@ class Calling:
             ended = Broke("harness_error", str(error), joined(line.calls))
         except (KeyboardInterrupt, SystemExit, GeneratorExit) as error:  # no signal comes to this thread
             ended = Broke("harness_error", f"the study's own code raised {type(error).__name__}", joined(line.calls))
-        self._gateway.blobs.flush()  # before the record that names them
+        except BaseException as error:
+            ended = broken_off(error, joined(line.calls))
+        try:
+            self._gateway.blobs.flush()  # before the record that names them
+        except OSError as error:
+            ended = broken_off(error, joined(line.calls))
         return unleaked(ended, self._gateway.watch)
 
     async def _play(self, slot: Slot, line: Line) -> bytes:
@@ -242,6 +248,11 @@ class Calling:
         except asyncio.CancelledError:
             await asyncio.wait([step])  # a generator that runs cannot be closed
             raise
+
+
+def broken_off(error: BaseException, calls: bytes = b"") -> CutOff:
+    """An attempt that ended by what nobody foresaw: its calls were made, and are recorded before that is told."""
+    return CutOff(BROKE_OFF, f"{type(error).__name__}: {error}", "", calls, error)
 
 
 async def _ending(carried_out: CarriedOut) -> Outcome | BaseException:

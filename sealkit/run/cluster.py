@@ -280,7 +280,8 @@ def _outcome(answer: Answer, due: Tried, asks: Asks | None) -> Outcome:
     if word == "broke":
         return Broke(name, why, calls)
     if name not in PAUSES:
-        return CutOff(REFUSED, f"a worker pauses for {name[:80]!a}, which is no reason", "mend it, and run again")
+        what = f"a worker pauses for {name[:80]!a}, which is no reason"
+        return CutOff(REFUSED, what, "mend it, and run again", calls)
     if name == "budget":
         why, remedy = f"an attempt may use its share of what is left: {why}", _MORE
     return CutOff(name, why, remedy, calls)

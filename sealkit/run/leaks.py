@@ -83,5 +83,6 @@ def unleaked(outcome: Outcome, watch: Watch) -> Outcome:
         leaks = watch.found_in(encode_value(outcome.said))
         return Broke("harness_error", f"what was read holds {_NOT_KEPT}", outcome.calls) if leaks else outcome
     if isinstance(outcome, Broke | CutOff) and watch.found_in(outcome.why.encode(errors="replace")):
-        return replace(outcome, why=f"the message holds {_NOT_KEPT}")
+        outcome = replace(outcome, why=f"the message holds {_NOT_KEPT}")
+        return replace(outcome, error=None) if isinstance(outcome, CutOff) else outcome
     return outcome

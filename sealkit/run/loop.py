@@ -6,6 +6,7 @@ and cut off by the same rules.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -15,13 +16,13 @@ from typing import Generic, NoReturn, Protocol, TypeVar
 
 from sealkit.agents.models.budget import Spent
 from sealkit.run.bench import Bench
-from sealkit.run.calling import INTERRUPTED
+from sealkit.run.calling import INTERRUPTED, broken_off
 from sealkit.run.executor import Executor
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.run.interrupt import Interrupts
 from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
 from sealkit.seal.journal import Journal
-from sealkit.wire.errors import HarnessError, SealkitError
+from sealkit.wire.errors import HarnessError
 from sealkit.wire.events import Paused, call_lines
 from sealkit.wire.text import shortened
 
@@ -74,6 +75,7 @@ class Loop(ABC, Generic[W, E]):
         self.bench, self.journal, self.now, self.watch = desk.bench, desk.journal, desk.now, desk.watch
         self.attempts = desk.bench.plan.spec.sample.attempts
         self.handed_out: deque[Try[W]] = deque()
+        self.paused = False
         self.lost: Counter[str] = Counter()  # tries of this run that nobody carried out, by what they were at
 
     @abstractmethod
@@ -98,7 +100,7 @@ class Loop(ABC, Generic[W, E]):
         """How many tries have failed one after another."""
 
     def go(self) -> None:
-        """Nothing is left after this. `HarnessError` if the run pauses; Ctrl-C pauses it too."""
+        """Nothing is left after this. `HarnessError` if the run pauses; Ctrl-C or a defect pauses it too."""
         waiting = self.left()
         try:
             while True:
@@ -125,12 +127,26 @@ class Loop(ABC, Generic[W, E]):
                 self.executor.stop(at_once=True)
                 self._pause(INTERRUPTED, "stopped by the one who ran it")
             raise
+        except Exception as error:
+            if not self.paused:
+                self._break_off(error)
+            raise
+
+    def _break_off(self, error: Exception) -> None:
+        """Record the calls of what is under way, as far as anything can be recorded still."""
+        with contextlib.suppress(Exception):  # it may be the journal itself that failed: the first error says more
+            met = broken_off(error)
+            with self.desk.ctrl_c.held():
+                self.executor.stop(at_once=True)
+                self._pause(met.reason, met.why)
 
     def _stop_for(self, met: CutOff) -> NoReturn:
         """Pause for what cut a try off. Others may still end by themselves: their replies are paid for."""
         self.executor.stop(at_once=False)
         with self.desk.ctrl_c.held():
             self._pause(met.reason, met.why)
+        if met.error is not None:
+            raise met.error
         what = f"the run is paused, and no slot given up: {met.reason}: {met.why}"
         raise HarnessError(what, remedy=met.remedy or "run again")
 
@@ -170,6 +186,7 @@ class Loop(ABC, Generic[W, E]):
         In this order, because what is whole would end the row of errors for which a run pauses. What makes a run pause
         finalises no slot, so what else broke is abandoned with it; but nobody's wish to stop takes a failure back.
         """
+        self.paused = True
         ended = [(one, outcome) for one in self.handed_out if (outcome := _ended(one.pending)) is not None]
         self.handed_out.clear()
         counts = Kept | Said | Broke if reason == INTERRUPTED else Kept | Said
@@ -179,16 +196,16 @@ class Loop(ABC, Generic[W, E]):
         for one, outcome in ended:
             if isinstance(outcome, Kept | Said):
                 self.keep(one, outcome)
-                self.watch.step()
             elif isinstance(outcome, Broke) and reason == INTERRUPTED:
                 self.fail(one, outcome)
+        self.watch.step(sum(isinstance(outcome, Kept | Said) for _, outcome in ended))
 
 
 def _ended(pending: Pending) -> Outcome | None:
-    """How a try ended; None if it has not, or if the machine failed it, of which the run says more."""
+    """How a try ended; None if it has not, or if it cannot be told, of which the run says more."""
     if not pending.done():
         return None
     try:
         return pending.result()
-    except (SealkitError, OSError):
+    except Exception:
         return None

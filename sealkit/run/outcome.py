@@ -36,12 +36,16 @@ class Broke:
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """The attempt was cut off and decides nothing: `reason` is a word of `paused` entries."""
+    """The attempt was cut off and decides nothing: `reason` is a word of `paused` entries.
+
+    `error` is what nobody foresaw, if that cut it off: it is raised again once the calls are recorded.
+    """
 
     reason: str
     why: str
     remedy: str
     calls: bytes = b""
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True)

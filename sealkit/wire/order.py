@@ -37,7 +37,7 @@ from sealkit.wire.events import (
 PAUSES: Final = frozenset(
     (
         *("interrupted", "stopped", "errors_in_a_row", "budget", "authentication", "model_drift"),
-        *("workers_lost", "scheduler_lost", "worker_refused"),
+        *("workers_lost", "scheduler_lost", "worker_refused", "broke_off"),
     )
 )
 TORN: Final = "torn"

@@ -23,6 +23,7 @@ from sealkit.agents.models.exchange import Patience
 from sealkit.cli.out import Progress
 from sealkit.run.bench import open_bench
 from sealkit.run.calling import Models, calling
+from sealkit.run.loop import Watcher
 from sealkit.run.outcome import CutOff
 from sealkit.run.run import RunReport, run_stage
 from sealkit.seal.journal import BLOBS
@@ -51,12 +52,12 @@ def verified(study: Path, *more: str) -> Any:
     return json.loads(ok(call("verify", "--no-remember", "--json", *more, cwd=study)).out)["studies"][0]
 
 
-def run_here(study: Path, server: Loopback, concurrency: int = 4) -> RunReport:
+def run_here(study: Path, server: Loopback, concurrency: int = 4, watch: Watcher | None = None) -> RunReport:
     """A run that waits for nothing long."""
     bench = open_bench(study / PLAN, "confirmatory")
     endpoints = read_endpoints((server.url,), roles=bench.roles, environ={})
     models = Models(endpoints, concurrency, IMPATIENT)
-    return run_stage(bench, jobs=1, now=lambda: NOW, watch=Progress("slots", 0), models=models)
+    return run_stage(bench, jobs=1, now=lambda: NOW, watch=watch or Progress("slots", 0), models=models)
 
 
 # --- what is recorded ----------------------------------------------------------------------------
@@ -303,6 +304,49 @@ def test_an_attempt_that_is_cut_off_before_it_begins_ends_at_once(modelled_once:
         executor.halt(at_once=True)
         busy.set()
         assert isinstance(pending, Future) and isinstance(pending.result(timeout=10), CutOff)
+
+
+def test_what_nobody_foresaw_loses_no_call_of_what_was_under_way(
+    modelled_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = copied(modelled_once, tmp_path)
+
+    def defect(*_: object, **__: object) -> float:
+        raise ZeroDivisionError("nobody foresaw it")
+
+    monkeypatch.setattr("sealkit.agents.models.gateway.wait_s", defect)
+    with Loopback(policy, {5: faults.rate_limited("0")}) as server:
+        with pytest.raises(ZeroDivisionError):
+            run_here(study, server)
+        assert len(calls(study)) == len(server.requests) >= 5
+    (paused,) = events(study, "paused")
+    assert (paused["reason"], paused["detail"]) == ("broke_off", "ZeroDivisionError: nobody foresaw it")
+    assert Counter(one["status"] for one in calls(study))["rate_limited"] == 1
+    verified(study)
+
+
+def test_nor_does_an_error_of_the_one_that_records(modelled_once: Path, tmp_path: Path) -> None:
+    class Torn(Progress):
+        def step(self, count: int = 1) -> None:
+            raise BrokenPipeError("nobody looks")
+
+    study = copied(modelled_once, tmp_path)
+    with Loopback(policy) as server, pytest.raises(BrokenPipeError):
+        run_here(study, server, watch=Torn("slots", 0))
+    assert len(calls(study)) >= len(server.requests)  # one may have been cut off before it reached the server
+    assert [event["reason"] for event in events(study, "paused")] == ["broke_off"]
+
+
+def test_bodies_that_cannot_be_flushed_are_flushed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: str) -> None:
+        raise OSError(24, "too many open files", path)
+
+    blobs = Blobs(tmp_path / BLOBS, inside=tmp_path)
+    blobs.put(b"body")
+    monkeypatch.setattr("sealkit.agents.models.blobs._sync", full)
+    for _ in range(2):
+        with pytest.raises(OSError, match="too many"):
+            blobs.flush()
 
 
 def killed_again_and_again(study: Path, seed: int, kills: int) -> int:

@@ -77,13 +77,14 @@ class Blobs:
 
     def flush(self) -> None:
         """Every body put so far is on disk: call it before the record that names them is."""
-        written, self._unsynced = self._unsynced, set()
+        written = tuple(self._unsynced)
         for path in written:
             _sync(path)
         for shard in {path.rpartition("/")[0] for path in written}:
             _sync(shard)
         if written:
             _sync(self._text)
+        self._unsynced.difference_update(written)  # all of them, or whoever is next finds them unsynced still
 
     def _make(self, shard: str) -> None:
         """The folder `shard` is there, and neither it nor the one above it is a link."""

@@ -89,11 +89,11 @@ def _told_s(text: str | None, now: datetime) -> float:
         return float(text)
     try:
         due = parsedate_to_datetime(text)
-    except ValueError:
+        if due.tzinfo is None:
+            due = due.replace(tzinfo=UTC)
+        return max(0.0, (due - now).total_seconds())
+    except Exception:  # the header is anybody's, and the parser says of no error that it is the only one
         return 0.0  # what nobody can read asks for nothing
-    if due.tzinfo is None:
-        due = due.replace(tzinfo=UTC)
-    return max(0.0, (due - now).total_seconds())
 
 
 def http_status_word(status: int) -> Unanswered | None:

@@ -6,13 +6,17 @@ import asyncio
 import random
 import threading
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sealkit.agents.models.budget import Budget, Limits, Spent, spent_on
 from sealkit.agents.models.errors import PauseError, ProviderError
+from sealkit.agents.models.exchange import wait_s
 from sealkit.agents.models.gateway import Gateway, budget_of
 from sealkit.agents.turns import Reply
 from sealkit.plan.load import open_plan
@@ -209,6 +213,20 @@ def test_the_endpoint_says_how_long_to_wait(bench: Bench, told: str, wait: float
         reply, (_, call) = bench.ask(server)
     assert isinstance(reply, Reply)
     assert bench.fake.waits == [wait] and call.waited_ms == wait * 1000
+
+
+UNREADABLE = (
+    "Mon, 30 Nov 2026 12:00:30 -99999999999999999999999", "Mon, 30 Nov 99999999999999999999 12:00:30 GMT", "-1", "1e9",
+    "Sat, 01 Jan 0001 00:00:00 +2359", "Fri, 31 Dec 9999 23:59:59 -2359", "\u0661", ", ,", "",
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.text() | st.from_regex(r"(Mon, )?\d{0,4} (Nov|Dec) \d{1,20} \d{1,4}:[\d:.]{1,9} [-+]?[\dGMT]{1,30}"))
+def test_whatever_a_header_tells_is_waited_for_or_not(told: str) -> None:
+    for text in (told, *UNREADABLE):
+        wait = wait_s(1, text, now=datetime(2026, 11, 30, 12, tzinfo=UTC), draw=0.0)
+        assert wait is None or 0.5 <= wait <= 600
 
 
 def test_nobody_waits_for_a_day(bench: Bench) -> None:
