@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
-from sealkit.plan.base import Count, Levels, Name, Parameters, Pick, Positive, RelativePath, Text, Word
+from sealkit.plan.base import Levels, Name, Parameters, Pick, Positive, RelativePath, Text, Word
 from sealkit.plan.forms import ExactForm, TextForm, Whole
 from sealkit.plan.parts import ByKey, ByKind, Limits, Part
 from sealkit.wire.records import Level
@@ -63,11 +63,18 @@ World: TypeAlias = Annotated[ReferenceWorld | ExternalWorld, ByKind()]
 # --- models
 
 
+# So large that no model comes near, so small that a record can hold the cost of a request, and the sum of a hundred:
+# 2^32 tokens in and as many out, at a cent each, are 86 million dollars.
+MOST_TOKENS: Final = 2**32
+MOST_PRICE: Final = 10_000_000_000
+_Rate = Annotated[int, Whole(0, MOST_PRICE)]
+
+
 class Price(Part):
     """What a million tokens cost."""
 
-    input_microusd: Count
-    output_microusd: Count
+    input_microusd: _Rate
+    output_microusd: _Rate
 
 
 class Model(Part):
@@ -75,7 +82,7 @@ class Model(Part):
 
     id: Text
     temperature: Annotated[Decimal, ExactForm(0, 2)]
-    max_output_tokens: Positive
+    max_output_tokens: Annotated[int, Whole(1, MOST_TOKENS)]
     reasoning: Literal["off", "low", "medium", "high"]
     price_per_million_tokens: Price | None
 

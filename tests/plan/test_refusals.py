@@ -86,6 +86,8 @@ SHAPES = [
     Case("beyond a bound", "level: 0.95, res", "level: ⟦1.0, res", "$.methods.paired.level", "found 1.0, due a number above 0 and below 1"),
     Case("below a bound", "max: 2", "max: ⟦0", "$.sample.attempts.max", "found 0, due a whole number from 1 to 10"),
     Case("so many tries that one of them will please", "max: 2", "max: ⟦200", "$.sample.attempts.max", "found 200, due a whole number from 1 to 10"),
+    Case("price beyond a record", "price_per_million_tokens: null", "price_per_million_tokens: {input_microusd: ⟦10000000001, output_microusd: 0}", "$.models.agent.price_per_million_tokens.input_microusd", "found 10000000001, due a whole number from 0 to 10000000000"),
+    Case("tokens beyond a record", "max_output_tokens: 700", "max_output_tokens: ⟦4294967297", "$.models.agent.max_output_tokens", "found 4294967297, due a whole number from 1 to 4294967296"),
     Case("word that is no choice", "missing: complete_pairs", "missing: ⟦drop", "$.sample.missing", "found 'drop', due complete_pairs, failure or worst_case"),
     Case("form that is not there", "{kind: wilson,", "{kind: ⟦wald,", "$.methods.rate.kind", "found 'wald', due "),
     Case("form that is not said", "{kind: none}", "⟦{}", "$.multiplicity", "the key kind is missing"),

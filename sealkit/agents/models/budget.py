@@ -1,7 +1,9 @@
 """What a run may use: calls, tokens and money, reserved before a request leaves and settled when it is over.
 
-A request is reserved at the most that it can cost: one token for every byte of its body (a token is at least a byte),
-and all the output tokens that the plan allows. So no request that is let go can take the run beyond its budget.
+A request is reserved at the most that it should use: one token for every byte of its body (a token is at least a byte),
+and all the output tokens that the plan allows. It leaves only if that much is left. Its reply may still state more, for
+a server counts by a template of its own: that is charged as it is stated, and may take the run beyond its budget; no
+request leaves after it that knew of it. `verify.spending` holds recorded calls to this.
 
 >>> budget = Budget(Limits(calls=2, tokens=1000, cost_microusd=None), Spent())
 >>> budget.reserve(Need(tokens=700, cost_microusd=None))

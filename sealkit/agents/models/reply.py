@@ -29,10 +29,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from sealkit.plan.actors import Model
+from sealkit.plan.actors import MOST_TOKENS, Model
 from sealkit.wire.calls import CALL_STATUSES, Answered, Status, Unanswered
 
-Tokens = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Tokens = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]  # no reply has more: what states more is malformed
 MAX_NAME: Final = 200
 # Words for "the model was done"; anything else that is not below is no reply to build on.
 _DONE: Final = frozenset({"stop", "eos_token", "stop_sequence", "end_turn"})

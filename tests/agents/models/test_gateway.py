@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sealkit.agents.models.budget import Budget, Limits, Spent, spent_on
+from sealkit.agents.models.budget import Budget, Limits, Spent, cost_microusd, spent_on
 from sealkit.agents.models.errors import PauseError, ProviderError
 from sealkit.agents.models.exchange import wait_s
 from sealkit.agents.models.gateway import Gateway, budget_of
 from sealkit.agents.turns import Reply
+from sealkit.plan.actors import MOST_PRICE, MOST_TOKENS, Price
 from sealkit.plan.load import open_plan
 from sealkit.seal.sealed import open_seal
 from sealkit.wire.errors import HarnessError, OutOfOrderError, UntrustedError
@@ -132,6 +133,21 @@ def test_a_reply_that_does_not_say_its_usage_is_charged_in_full(bench: Bench) ->
         reply, (call,) = bench.ask(server)
         assert call.charged_tokens == len(server.requests[0].body) + 700
     assert isinstance(reply, Reply) and call.output_tokens is None
+
+
+@pytest.mark.parametrize("stated", [MOST_TOKENS + 1, 2**53 - 1, 2**70])
+def test_usage_beyond_any_model_is_no_reply_and_has_its_line(bench: Bench, stated: int) -> None:
+    with Loopback(policy, {1: faults.usage(prompt_tokens=stated)}) as server:
+        error, (call,) = bench.ask(server)
+        assert call.charged_tokens == len(server.requests[0].body) + 700
+    assert isinstance(error, ProviderError) and error.word == call.status == "malformed_reply"
+    assert call.response is not None and call.input_tokens is None
+
+
+def test_no_cost_of_a_request_is_beyond_a_record() -> None:
+    dearest = Price(input_microusd=MOST_PRICE, output_microusd=MOST_PRICE)
+    cost = cost_microusd(dearest, MOST_TOKENS, MOST_TOKENS)
+    assert cost is not None and 100 * cost <= 2**53 - 1
 
 
 def test_a_run_that_goes_on_knows_what_it_used(bench: Bench) -> None:
