@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sealkit.plan.load import Plan
-from sealkit.wire.canon import encode_value
+from sealkit.wire.canon import MAX_LINE, encode_value
 from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Episode
-from sealkit.wire.errors import HarnessError, SealkitError, UsageError
+from sealkit.wire.errors import HarnessError, MalformedError, SealkitError, UsageError
 from sealkit.wire.records import Json
 from sealkit.world.loader import load_readers
 from sealkit.world.sdk import Message, Reader, transcript
 
 T = TypeVar("T")
+MOST_SAID: Final = MAX_LINE // 2  # bytes of a line, of which an entry needs some for itself
 
 
 def open_readers(root: Path, plan: Plan) -> Mapping[str, Reader]:
@@ -42,8 +43,16 @@ def messages_of(reader: Reader, scenario: Scenario, episode: Episode, level: str
 
 
 def said_by(reader: Reader, text: str) -> Json:
-    """What the text of a reply says; null if nothing can be read in it."""
-    return _guarded(lambda: _json(reader.read(text)))
+    """What the text of a reply says; null if nothing can be read in it, or nothing that the journal could hold.
+
+    The reply came, and counts: another one is not to be drawn for what the reader made of this one.
+    """
+    said = _guarded(lambda: reader.read(text))
+    try:
+        line = _guarded(lambda: encode_value([[said]]))  # as deep as it stands in an entry
+    except MalformedError:
+        return None
+    return said if len(line) <= MOST_SAID else None
 
 
 def ruled_by(reader: Reader, scenario: Scenario, episode: Episode) -> Json:

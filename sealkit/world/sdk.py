@@ -201,7 +201,11 @@ class Reader(Protocol):
         """What a model is asked at this level of the plan's reading."""
 
     def read(self, text: str) -> Json:
-        """What the model's reply says; null if nothing can be read in it: there is no outcome then, as if none came."""
+        """What the model's reply says; null if nothing can be read in it: there is no outcome then, as if none came.
+
+        What no record can hold (`wire.canon`: a float, an integer beyond 2^53-1, half of a surrogate pair) is taken for
+        null, so whoever can name a part of it names that alone.
+        """
 
     def rule(self, shown: Transcript) -> Json:
         """What rules say, without a model."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sealkit.wire.chain import extend
 from sealkit.wire.declared import Scenario
-from sealkit.wire.episode import Episode
+from sealkit.wire.episode import Action, Episode
+from sealkit.wire.events import Read
+from sealkit.wire.journal_head import EMPTY
 from sealkit.wire.records import Json
+from sealkit.world.beliefs import Block, Kept, Stale, Update
 from sealkit.world.loader import load_readers
-from sealkit.world.sdk import Reader, transcript
+from sealkit.world.readers import MOST_SAID, said_by
+from sealkit.world.sdk import Reader, Transcript, Turned, transcript
 from tests.house.test_house_judge import (
     CARRIED,
     DELIVER,
@@ -115,11 +121,52 @@ def test_a_key_may_be_named_by_its_lock_or_by_itself(house: House, reader: Reade
         ('{"faults": [{"turn": 4}, 7, {"subject": 3, "turn": 1}, {"subject": "a b", "turn": "four"}, {"subject": "c d", "turn": -1}]}', []),
         ('{"faults": [{"subject": "a b", "turn": "four"}, {"subject": "c d", "turn": -1}, {"subject": "e f", "turn": true}]}',
          [("a b", None), ("c d", None), ("e f", None)]),
+        ('{"faults": [{"subject": "a b", "turn": 9007199254740991}, {"subject": "c d", "turn": 9007199254740992}, {"subject": "\\ud800", "turn": 1}]}',
+         [("a b", 9007199254740991), ("c d", None)]),
+        ('{"faults": [{"subject": "a b", "turn": 1e999}, {"subject": "c d", "turn": NaN}]}', [("a b", None), ("c d", None)]),
         ('{"faults": "the door"}', []), ("{}", []), ("I see no fault.", []), ("{} {}", []), ("", []),
     ],
 )  # fmt: skip
 def test_replies_are_read(reader: Reader, text: str, due: list[tuple[str, int | None]]) -> None:
-    assert reader.read(text) == say(*due)
+    assert reader.read(text) == say(*due) == said_by(reader, text)
+
+
+class Gives:
+    """A reader that makes this of any reply."""
+
+    schema: dict[str, Json] = {}  # noqa: RUF012
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def read(self, text: str) -> Json:
+        given: Json = self.value
+        return given
+
+
+def nested(depth: int) -> Json:
+    value: Json = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value", [1.5, 2**53, {"turn": -(2**53)}, "\ud800", {"ü": 1}, {1: 2}, b"x", nested(63), "x" * (MOST_SAID + 1)]
+)
+def test_what_a_record_cannot_hold_is_unreadable_and_no_defect(value: Any) -> None:
+    assert said_by(Gives(value), "a reply that came") is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [None, 2**53 - 1, "ü", [], nested(62)])
+def test_what_it_can_hold_stands(value: Any) -> None:
+    said = said_by(Gives(value), "a reply that came")  # type: ignore[arg-type]
+    assert said == value
+    read = Read(
+        stage="confirmatory", pin="p", slot={"arm": "A"}, attempt=1, episode="e", reading="r", level="l", said=said,
+        ending="said", why="", calls=None,
+    )  # fmt: skip
+    extend(EMPTY, read, "2026-12-01T00:00:00Z")
 
 
 def ruled(house: House, reader: Reader, scenario: Scenario, episode: Episode) -> Json:
@@ -151,6 +198,61 @@ def test_rules_find_in_the_log_what_the_agent_was_shown(
         for place, value in enumerate((len(named), sum(named.values()), sum(timed.values()), score["extra_faults"])):  # type: ignore[arg-type]
             found[place] += value  # type: ignore[operator]
     assert tuple(found) == due
+
+
+def of_store(*turns: tuple[Sequence[tuple[str, str, int]], Sequence[Stale]]) -> Transcript:
+    """An episode of an arm with a store: of each turn what it believed newly, and the stale premises that held it back."""
+
+    def turned(n: int, beliefs: Sequence[tuple[str, str, int]], stale: Sequence[Stale]) -> Turned:
+        block = Block(action="move", argument="den", stale=tuple(stale)) if stale else None
+        memory = Kept(beliefs=tuple(Update(*belief) for belief in beliefs), cites=(), plan="", block=block).memory()
+        return Turned(n=n, action=Action(name="look", args={}), text="", memory=memory)
+
+    begun = Turned(n=0, action=Action(name="start", args={}), text="", memory={})
+    return Transcript(briefing="", turns=(begun, *(turned(n, *turn) for n, turn in enumerate(turns, 1))))
+
+
+def stale(subject: str, seen: int | None, cite: str = "b1.1") -> Stale:
+    return Stale(cite=cite, subject=subject, value="open", why="contradicted", by=f"return {seen}", seen=seen)
+
+
+BEGUN = (("door den-hall", "open", 0), ("place mug", "den", 0), ("place pen", "den", 0), ("key red", "shed", 0))
+
+
+@pytest.mark.parametrize(
+    ("turns", "due"),
+    [
+        # C's store: the door was believed open and is not; the mug came elsewhere without passing through the hand, as
+        # the pen did; a key has a new lock. A door that was never believed open tells nothing when it is.
+        (
+            ((BEGUN, ()), ((("place pen", "hand", 1), ("door den-attic", "locked", 1)), ()),
+             ((("place pen", "hall", 2), ("key red", "barn", 2), ("place mug", "hall", 3)), ()),
+             ((("door den-hall", "locked", 4), ("door den-attic", "open", 4)), ())),
+            [("key red", 2), ("place mug", 3), ("door den-hall", 4)],
+        ),
+        # D was held back in turns 2 and 3 and never took the return into its store: the blocks alone tell of it.
+        (((BEGUN, ()), ((), (stale("door den-hall", 1),)), ((), (stale("door den-hall", 2),))), [("door den-hall", 1)]),
+        # Both tell, each of its own; a premise that no return contradicts is none.
+        (
+            ((BEGUN, ()), ((), (stale("place mug", 1, "b2.1"), stale("place pen", None, "b3.1"))),
+             ((("door den-hall", "locked", 2),), ())),
+            [("place mug", 1), ("door den-hall", 2)],
+        ),
+        (((BEGUN, ()), (BEGUN, ())), []),
+    ],
+)  # fmt: skip
+def test_rules_read_the_store_and_what_was_held_back(
+    reader: Reader, turns: Any, due: list[tuple[str, int | None]]
+) -> None:
+    assert reader.rule(of_store(*turns)) == say(*due)
+
+
+def test_a_model_is_shown_the_store_and_what_was_held_back(reader: Reader) -> None:
+    shown = of_store((BEGUN, ()), ((), (stale("door den-hall", 1),)))
+    text = reader.ask(shown, "structured")[1].content
+    assert "b1.1 | door den-hall | open | briefing | 0 | 0 | -\n" in text
+    held = "\n\n## Actions held back\n\nTurn 2: b1.1 (door den-hall: open) was contradicted, return 1\n"
+    assert text.endswith(held) and held not in reader.ask(shown, "transcript")[1].content
 
 
 def test_nothing_shown_tells_of_arm_family_or_truth(house: House, reader: Reader) -> None:

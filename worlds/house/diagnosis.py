@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
+from sealkit.wire.canon import MAX_INT
 from sealkit.wire.declared import Scenario
 from sealkit.wire.episode import Episode
 from sealkit.wire.records import Json
 from sealkit.wire.trace import NOOP
 from sealkit.world.beliefs import BRIEFING, Beliefs, Kept, Stale, kept, log, revise, table
-from sealkit.world.replies import Unreadable, read_object
+from sealkit.world.replies import Unreadable, is_half, read_object
 from sealkit.world.sdk import Measures, Message, Transcript, Turned
 
 from .course import replay
@@ -216,7 +217,8 @@ def _said(named: Iterator[Named] | Sequence[Named]) -> Json:
 
 
 def _named(entry: Json) -> Iterator[Named]:
-    if isinstance(entry, dict) and isinstance(subject := entry.get("subject"), str):
+    """The subject, which a record can hold, with its turn: a whole number from 0 on that a record can hold, or none."""
+    if isinstance(entry, dict) and isinstance(subject := entry.get("subject"), str) and not is_half(subject):
         turn = entry.get("turn")
-        known = turn if isinstance(turn, int) and not isinstance(turn, bool) and turn >= 0 else None
+        known = turn if isinstance(turn, int) and not isinstance(turn, bool) and 0 <= turn <= MAX_INT else None
         yield spell(subject, "")[0], known
