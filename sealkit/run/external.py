@@ -83,7 +83,7 @@ class Command:
         """
         raw = _Asking(self, trusted.scenario).answer()
         for name, value in self.secrets:
-            if value.encode() in raw:
+            if value.encode(errors="surrogateescape") in raw:
                 raise HarnessError(f"the answer holds the value of {name}", where=self.run[0], remedy="leave it out")
         if self.leaks(raw):
             what = "the answer holds what looks like a key, or the value of a variable that was passed on"
@@ -105,9 +105,8 @@ class Command:
 
     def leaks(self, raw: bytes) -> bool:
         """Whether `raw` holds what is written like a key, or a value that was passed on, however JSON spells it."""
-        values = [part for _, value in self.secrets for part in secret_parts(value)]
-        spelled = [json.dumps(value, ensure_ascii=False)[1:-1] for value in values]
-        return Watch(value.encode() for value in (*values, *spelled)).found_in(raw)
+        parts = (part for _, value in self.secrets for part in secret_parts(value))
+        return Watch(part.encode(errors="surrogateescape") for part in parts).found_in(raw)
 
     def blotted(self, words: str) -> str:
         """`words` without the value of any variable that was passed on."""

@@ -1,4 +1,4 @@
-"""What looks like a key: bodies are looked through before anything is hashed, written or quoted.
+r"""What looks like a key: bodies are looked through before anything is hashed, written or quoted.
 
 >>> Watch(()).found_in(b'{"content":"my key is sk-abcdefghijklmnopqrstuvwx"}')
 True
@@ -7,17 +7,20 @@ True
 >>> Watch(()).found_in(b'{"content":"task-force skills, door sk-1"}')
 False
 
-JSON may spell a letter as an escape, so a body with such escapes is looked through in its plain spelling too. A key
-in another encoding, or cut in two, is not found.
+JSON may spell a letter as an escape, and text in JSON may hold JSON again: a body is looked through as it is, and as it
+reads when each escape in it is taken for its letter, up to three times. A key in another encoding, or cut in two, is
+not found.
+
+>>> Watch((b'qu"ote-back',)).found_in(rb'{"arguments":"{\"key\":\"qu\\\"ote\\u002dback\"}"}')
+True
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
-
-import orjson
 
 from sealkit.wire.errors import UsageError
 
@@ -48,6 +51,10 @@ _COMMON: Final = re.compile(
     rb")|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"
 )
 
+_NESTED: Final = 3
+_ESCAPE: Final = re.compile(rb'((?:\\u[0-9a-fA-F]{4})+)|\\(["\\/bfnrt])')
+_SHORT: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
 
 def key_variables(environ: Iterable[str]) -> list[str]:
     """Those of these variables that hold keys.
@@ -74,18 +81,17 @@ class Watch:
     __slots__ = ("_keys",)
 
     def __init__(self, keys: Iterable[bytes]) -> None:
-        self._keys = tuple({key for key in keys if len(key) >= SHORTEST})
+        self._keys = tuple({spelled for key in keys if len(key) >= SHORTEST for spelled in _spellings(key)})
 
     def found_in(self, body: bytes) -> bool:
         """Whether `body` holds one."""
-        if self._plainly_in(body):
-            return True
-        if rb"\u" not in body and rb"\/" not in body:
-            return False
-        try:
-            return self._plainly_in(orjson.dumps(orjson.loads(body)))
-        except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-            return self._plainly_in(_unescaped(body))
+        for _ in range(_NESTED):
+            if self._plainly_in(body):
+                return True
+            if rb"\u" not in body and rb"\/" not in body:
+                return False  # what else is escaped, quotes and backslashes, is so in the spellings of a key too
+            body = _unescaped(body)
+        return self._plainly_in(body)
 
     def _plainly_in(self, body: bytes) -> bool:
         if any(key in body for key in self._keys):
@@ -93,10 +99,25 @@ class Watch:
         return any(mark.search(body) for mark in _MARKS) and _COMMON.search(body) is not None
 
 
+def _spellings(key: bytes) -> Iterator[bytes]:
+    """The key as it is, and as text in JSON, in JSON in JSON, and so on."""
+    text = key.decode(errors="surrogateescape")
+    for _ in range(_NESTED + 1):
+        yield text.encode(errors="surrogateescape")
+        text = json.dumps(text, ensure_ascii=False)[1:-1]
+
+
 def _unescaped(body: bytes) -> bytes:
-    """`body` with each escape of an ASCII character replaced, for what is no JSON."""
-    plain = re.sub(rb"\\u00([0-7][0-9a-fA-F])", lambda found: bytes([int(found[1], 16)]), body)
-    return plain.replace(rb"\/", b"/")
+    """`body` with each escape of JSON replaced by what it stands for, whether or not it is JSON as a whole."""
+    return _ESCAPE.sub(_letters, body)
+
+
+def _letters(escape: re.Match[bytes]) -> bytes:
+    units = escape[1]
+    if units is None:
+        return _SHORT.get(escape[2], escape[2])
+    text = bytes.fromhex(units.replace(rb"\u", b"").decode()).decode("utf-16-be", "surrogatepass")
+    return text.encode("utf-8", "surrogatepass")
 
 
 def refuse_keys(data: bytes, environ: Mapping[str, str], *, where: str) -> None:

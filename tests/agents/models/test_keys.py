@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 import ssl
@@ -9,6 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from sealkit.agents.models.endpoint import Endpoint, Key, read_endpoints
 from sealkit.agents.models.secrets import Watch
@@ -198,3 +201,30 @@ def test_an_escape_hides_nothing(body: bytes) -> None:
 
 def test_an_escaped_slash_hides_nothing() -> None:
     assert Watch((b"a/b/c/d/e/f",)).found_in(rb'{"content":"a\/b\/c\/d\/e\/f"}')
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), min_size=8, max_size=12)
+    | st.text('"\\/\n-aé😀\x7f<', min_size=8, max_size=12),
+    st.lists(st.booleans(), max_size=3),
+)
+@example('qu"ote\\back', [False, False, False])
+def test_nor_does_text_in_json_in_json(key: str, escapes: list[bool]) -> None:
+    text = f"my key is {key}."
+    for ascii_only in escapes:
+        text = json.dumps({"content": text}, ensure_ascii=ascii_only)
+    assert Watch((key.encode(),)).found_in(text.encode())
+    assert Watch((key.encode(),)).found_in(text.replace("/", r"\/").encode()) or not escapes
+    assert not Watch((b"another-key-" + key.encode(),)).found_in(text.encode())
+
+
+@pytest.mark.parametrize(
+    "body", [rb'{"a":"qu\u0022ote\u005Cback"}', rb'{"a":"{\"b\":\"qu\\\u0022ote\\u005cback"', rb"qu\u0022ote\\back"]
+)
+def test_quotes_and_backslashes_have_more_spellings_than_one(body: bytes) -> None:
+    assert Watch((rb'qu"ote\back',)).found_in(body)
+
+
+def test_escapes_that_are_cut_or_halved_are_no_error() -> None:
+    for much in (b"\\" * 10_001, rb"\u0041" * 5_000, rb"\ud83d" * 5_000, b"\\u" * 10_000):
+        assert not Watch((b"hunter2-hunter2",)).found_in(much + rb"\u00")
