@@ -66,7 +66,8 @@ def on_cluster(bench: Bench, scheduler: str, asks: Asks | None) -> Iterator[Clus
     try:
         from distributed import Client
     except ImportError as error:
-        raise HarnessError("the extra `dask` is not installed", remedy="pip install 'sealkit[dask]'") from error
+        remedy = "in sealkit's checkout: pip install '.[dask]'; without one: pip install './sealkit-….whl[dask]'"
+        raise HarnessError("the extra `dask` is not installed", remedy=remedy) from error
     try:
         client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError) as error:

@@ -94,7 +94,7 @@ def _zstandard(packed: bytes, due: int, where: str) -> bytes:
     try:
         import zstandard
     except ImportError as error:
-        remedy = "pip install 'sealkit[inspect]', or `inspect log convert --to json`"
+        remedy = "`inspect log convert --to json`; or in sealkit's checkout: pip install '.[inspect]'"
         raise HarnessError("is compressed by Zstandard, which is not installed", where=where, remedy=remedy) from error
     parts, left = [], due + 1
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -130,6 +131,16 @@ def test_the_declared_dependencies_are_those_imported() -> None:
 
 def test_an_extra_is_imported_where_a_cluster_is_spoken_to_alone() -> None:
     assert third_party()["distributed"] == {"sealkit/run/cluster.py", "sealkit/run/worker.py"}
+
+
+def test_an_extra_is_installed_from_the_checkout_or_a_wheel_for_sealkit_is_on_no_index() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    told = [
+        found
+        for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sealkit/**/*.py"))
+        for found in re.findall(r"pip install +'?([^\s'\[]*)\[(\w+)\]", path.read_text())
+    ]
+    assert {source for source, _ in told} == {".", "./sealkit-….whl"} and {extra for _, extra in told} <= set(extras)
 
 
 def test_only_the_gateway_speaks_to_the_network() -> None:

@@ -2,7 +2,7 @@
 
     player, reads_truth = start_player(arm, world, scenario, study)
 
-No arm opens a connection: a player yields what it asks and is sent the replies.
+No arm of sealkit's opens a connection: a player yields what it asks and is sent the replies.
 """
 
 from sealkit.agents.arms.start import start_player
