@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sealkit.run.calling import INTERRUPTED
+from sealkit.run.calling import BROKE_OFF, INTERRUPTED
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
 from sealkit.run.run import STOPPED
 from sealkit.run.worker import REFUSED
@@ -83,4 +83,4 @@ def test_nothing_else_does(events: tuple[Event | tuple[Event, int], ...], why: s
 
 
 def test_what_a_run_pauses_for_is_known() -> None:
-    assert {INTERRUPTED, ERRORS_IN_A_ROW, STOPPED, REFUSED} <= PAUSES
+    assert {INTERRUPTED, BROKE_OFF, ERRORS_IN_A_ROW, STOPPED, REFUSED} <= PAUSES
