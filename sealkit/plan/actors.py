@@ -78,13 +78,17 @@ class Price(Part):
 
 
 class Model(Part):
-    """One language model and its settings, each asserted from every reply. `price_per_million_tokens` may be null."""
+    """One language model and its settings, each asserted from every reply. `price_per_million_tokens` may be null.
+
+    `fingerprint` is a server's `system_fingerprint`, for those who pin it: without it, replies may have any or none.
+    """
 
     id: Text
     temperature: Annotated[Decimal, ExactForm(0, 2)]
     max_output_tokens: Annotated[int, Whole(1, MOST_TOKENS)]
     reasoning: Literal["off", "low", "medium", "high"]
     price_per_million_tokens: Price | None
+    fingerprint: Text | None = None
 
 
 class ModelByFactor(Part):
@@ -95,6 +99,15 @@ class ModelByFactor(Part):
 
 
 Role: TypeAlias = Annotated[Model | ModelByFactor, ByKey("a model", {"factor": ModelByFactor, "": Model})]
+
+
+def models_of(role: Model | ModelByFactor) -> Iterator[tuple[tuple[str, ...], Model]]:
+    """Every model that may play a role, with its place below the role in the plan."""
+    if isinstance(role, Model):
+        yield (), role
+    else:
+        yield from ((("levels", level), model) for level, model in role.levels.items())
+
 
 # --- arms
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sealkit.files import to_type
-from sealkit.plan.actors import Model, ReferenceWorld, roles_of
+from sealkit.plan.actors import ReferenceWorld, models_of, roles_of
 from sealkit.plan.readings import reading_roles
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import Stage, grid
@@ -29,11 +29,8 @@ def roles_asked_for_readings(spec: Spec, stage: Stage) -> tuple[str, ...]:
 
 def is_priced(spec: Spec, roles: Iterable[str]) -> bool:
     """Whether every model of these roles has a price, so that what its calls cost is known."""
-    models = (spec.models[role] for role in roles)
     return all(
-        one.price_per_million_tokens is not None
-        for role in models
-        for one in ([role] if isinstance(role, Model) else role.levels.values())
+        model.price_per_million_tokens is not None for role in roles for _, model in models_of(spec.models[role])
     )
 
 

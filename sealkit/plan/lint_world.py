@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sealkit.plan.actors import ExternalArm, ExternalWorld
+from sealkit.plan.actors import ExternalArm, ExternalWorld, models_of
 from sealkit.plan.problems import KeyPath, Problem
 from sealkit.plan.schema import Spec
 
@@ -69,6 +69,11 @@ def _external(spec: Spec) -> Iterator[Problem]:
         if name in _FOR_EPISODES:
             what = f"{name} needs receipts and a world to run again, and a record has neither"
             yield Problem(("verifiers", place), what, "name recorded, or a verifier of your own")
+    for name, role in spec.models.items():
+        for path, model in models_of(role):
+            if model.fingerprint is not None:
+                what = "no record of an external world has the fingerprints of its replies, so none can be asserted"
+                yield Problem(("models", name, *path, "fingerprint"), what, "drop it")
     for name in spec.readings:
         what = "readings are taken of episodes by a judge's rules, and there is no judge"
         yield Problem(("readings", name), what, "let the command measure, and write readings: {}", at_key=True)

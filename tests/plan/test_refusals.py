@@ -151,6 +151,7 @@ RUN = [
     Case("population of no level", "noise: {family: [noise]}", "noise: {family: ⟦[nose]}", "$.populations.noise.family", "nose is no level of family"),
     Case("scripted agent of an external world", "short: {role: control, models: [agent], options: {prompt: prompts/short.txt}}", "short: {role: control, scripted: ⟦naive}", "$.factors.arm.short.scripted", "an external world has no scripted agents", "external"),
     Case("arm called all", "    naive: {", "    ⟦all: {", "$.factors.arm.all", "an arm cannot be called all", "dry-run"),
+    Case("fingerprint of an external world's replies", "price_per_million_tokens: null}}", "price_per_million_tokens: null, fingerprint: ⟦fp_1}}", "$.models.agent.fingerprint", "so none can be asserted", "external"),
     Case("external world with a judge", "judge: null", "judge: ⟦judge", "$.judge", "an external world measures for itself", "external"),
     Case("witnessed without the witness", "verifiers: [witness, replay]", "verifiers: ⟦[replay, mine]", "$.verifiers", "evidence that is witnessed is ruled on by the verifier witness; there are replay, mine; add witness (your own may stand beside it)"),
     Case("external world with a witness", "evidence: recorded", "evidence: ⟦witnessed", "$.evidence", "cannot offer evidence that is witnessed", "external"),

@@ -134,6 +134,9 @@ def _drift(reply: _Completion, usage: _Usage, model: Model) -> Iterator[str]:
         yield f"the reply is by {reply.model[:MAX_NAME]!a}, and the plan says {model.id!a}"
     if reply.model is None and reply.choices:
         yield f"the reply does not say which model it is by, and the plan says {model.id!a}"
+    if model.fingerprint is not None and reply.system_fingerprint != model.fingerprint and reply.choices:
+        found = "none" if reply.system_fingerprint is None else f"{reply.system_fingerprint[:MAX_NAME]!a}"
+        yield f"the reply has the fingerprint {found}, and the plan says {model.fingerprint!a}"
     if usage.completion_tokens is not None and usage.completion_tokens > model.max_output_tokens:
         yield f"the reply has {usage.completion_tokens} output tokens, and the plan allows {model.max_output_tokens}"
     if reply.temperature is not None and reply.temperature != float(model.temperature):

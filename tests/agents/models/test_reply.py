@@ -91,6 +91,16 @@ def test_what_is_no_reply(over: Any, status: str, why: str) -> None:
     assert why in found.why
 
 
+@pytest.mark.parametrize(
+    ("said", "status"), [("fp_1", "complete"), ("fp_2", "model_drift"), (None, "model_drift")]
+)  # fmt: skip
+def test_a_fingerprint_that_the_plan_names_is_asserted(said: str | None, status: str) -> None:
+    pinned = msgspec.structs.replace(model(), fingerprint="fp_1")
+    found = read_reply(body(system_fingerprint=said), pinned)
+    assert (found.status, found.fingerprint) == (status, said)
+    assert status == "complete" or "and the plan says 'fp_1'" in found.why
+
+
 def test_two_choices_are_one_too_many() -> None:
     choice = json.loads(body())["choices"][0]
     assert read(choices=[choice, choice]).why == "it has 2 choices, due one"
