@@ -89,8 +89,9 @@ class Journal:
         """
         with self.locked() as log:
             before = self._check_head(log)
+            written = extend(before, event, utc(now))  # what cannot be written leaves no calls behind
             _append_calls(log.folder, before, event, calls)
-            return self.append_locked(log, before, event, now)
+            return self._write(log, before, *written)
 
     def append_episode(
         self, line: bytes, *, stage: Stage, pin: str, slot: Slot, attempt: int, now: datetime, calls: bytes = b""
@@ -102,24 +103,22 @@ class Journal:
         )  # fmt: skip
         with self.locked() as log:
             before = self._check_head(log)
+            written = extend(before, kept, utc(now))
             _append_calls(log.folder, before, kept, calls)
             with open_log(log.folder, EPISODES, writes=True, create=True) as episodes:
                 episodes.append(line, due=before.episodes_size)
-            return self.append_locked(log, before, kept, now)
+            return self._write(log, before, *written)
 
     def take_over(self, entry: Entry, episode: bytes | None, calls: bytes, *, shard: int) -> JournalHead:
         """A shard's `entry`, with its time, is the last entry here, after what it tells of: calls, an episode."""
         with self.locked() as log:
             before = self._check_head(log)
+            written = extend(before, entry.event, entry.time, shard=shard)
             _append_calls(log.folder, before, entry.event, calls)
             if episode is not None:
                 with open_log(log.folder, EPISODES, writes=True, create=True) as episodes:
                     episodes.append(episode, due=before.episodes_size)
-            line, after = extend(before, entry.event, entry.time, shard=shard)
-            log.append(line, due=before.size)
-            log.set_head(after)
-            self._known = after
-            return after
+            return self._write(log, before, *written)
 
     @contextmanager
     def locked(self, *, create: bool = False) -> Iterator[LockedJournal]:
@@ -129,8 +128,10 @@ class Journal:
 
     def append_locked(self, log: LockedJournal, head: JournalHead, event: Event, now: datetime) -> JournalHead:
         """What `append` does once it holds the lock and has checked the head."""
-        line, after = extend(head, event, utc(now))
-        log.append(line, due=head.size)
+        return self._write(log, head, *extend(head, event, utc(now)))
+
+    def _write(self, log: LockedJournal, before: JournalHead, line: bytes, after: JournalHead) -> JournalHead:
+        log.append(line, due=before.size)
         log.set_head(after)
         self._known = after
         return after

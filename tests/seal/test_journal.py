@@ -11,7 +11,7 @@ import pytest
 
 from sealkit.seal.history import Anchor, open_history
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, Journal, exclusive, read_head, utc
-from sealkit.wire.canon import encode_record
+from sealkit.wire.canon import MAX_LINE, encode_record
 from sealkit.wire.chain import extend
 from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import HarnessError, MalformedError, OutOfOrderError, SealkitError, UntrustedError
@@ -497,6 +497,14 @@ def test_calls_are_written_only_with_the_entry_that_tells_of_them(called: Path) 
         journal.append(Looked(what="x"), now=NOW, calls=calls_of(1))
     with pytest.raises(MalformedError, match="no newline"):
         journal.append(Looked(what="x"), now=NOW, calls=b"{}")
+    assert files(called) == before
+
+
+def test_an_entry_that_no_line_can_hold_leaves_no_calls_behind(called: Path) -> None:
+    journal, before, rest = Journal.open(called / "receipts" / "toy", inside=called), files(called), calls_of(8)
+    endless = Paused(stage="confirmatory", reason="interrupted", detail="x" * MAX_LINE, calls=call_lines(rest))
+    with pytest.raises(MalformedError, match="a line of"):
+        journal.append(endless, now=NOW, calls=rest)
     assert files(called) == before
 
 
