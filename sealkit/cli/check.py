@@ -18,6 +18,7 @@ from sealkit.plan.load import Plan, open_plan
 from sealkit.plan.schema import Spec
 from sealkit.plan.truth import TruthTable
 from sealkit.publish.review.trials import Stage, Trial, trials
+from sealkit.seal.piloted import check_played
 from sealkit.seal.sealed import study_of
 from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
@@ -49,9 +50,11 @@ def command(plan: Path, as_json: bool) -> None:
     every verdict that its rules can give, in how many orderings of the numbers they read, and one ordering for each.
     That is over orderings alone, and knows no sample size: `sealkit power` says what so many pairs or cells can give.
     Where all tables of a small sample can be gone through, a verdict that none of them gives is named.
-    Where a pilot or a smoke run was made, it warns of arms that are at the floor or the ceiling of a primary metric.
+    Where a pilot or a smoke run was made, its seeds can be confirmatory no more, whatever the plan says now; and it warns
+    of arms that are at the floor or the ceiling of a primary metric.
     """
     opened = open_plan(plan)
+    check_played(study_of(plan), opened)
     judge = _check_study(study_of(plan), opened)
     report = describe(opened)
     warnings = (*report.warnings, *map(str, unreached(opened.spec)))

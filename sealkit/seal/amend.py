@@ -30,12 +30,14 @@ from sealkit.seal.commitment import Amendment, Changed, Impact, SourceSeal, chec
 from sealkit.seal.foundations import effect_on_claims
 from sealkit.seal.journal import exclusive, utc
 from sealkit.seal.manifest import Manifest, ManifestSeal, open_manifest, write_manifest
+from sealkit.seal.piloted import PILOT
 from sealkit.seal.places import amendment_file, beside, declared, plan_entry, study_of
 from sealkit.seal.recovery import recover
 from sealkit.seal.seal import open_world, planned_scenarios, read_plan, seal_of_plan
 from sealkit.seal.sealed import SealedPlan, open_seal, open_seal_only
 from sealkit.seal.shards import check_none_waits
 from sealkit.seal.tree import MAX_FILE
+from sealkit.seal.tried import check_untried, tried_in
 from sealkit.wire.canon import MAX_LINE, encode_record
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError, UsageError
 from sealkit.wire.events import Phase, Slot, Withdrawn
@@ -118,19 +120,22 @@ def amending(plan_path: Path, *, now: datetime) -> Iterator[Draft]:
     """What has changed since the pin in force; nobody else seals, runs or amends this plan meanwhile.
 
     First completes what an earlier call was cut off in. `OutOfOrderError` if the plan is not sealed, `UsageError` if
-    the working tree's plan is none, or changes what no amendment may: the plan's id and its data access.
+    the working tree's plan is none, or changes what no amendment may: the plan's id and its data access; or if seeds
+    are confirmatory in it that the pilot or a smoke run has tried.
     """
     study = study_of(plan_path)
     with _alone(plan_path, study, now) as sealed, tempfile.TemporaryDirectory(prefix="sealkit-amend-") as scratch:
         completed = _complete(sealed, now)
         history = sealed.history()
-        for _ in history.entries():
-            pass
+        tried = tried_in(sealed.receipts / PILOT, inside=study)
+        for entry in history.entries():
+            tried.follow(entry.event)
         assert history.in_force is not None
         if history.taken is not None:
             check_none_waits(sealed, history.taken, before="an amendment is made")
         plan = read_plan(plan_path, study)
         _check_kept(sealed, plan)
+        check_untried(plan, tried)
         closure = make_closure(study, declared(plan.spec))
         draft_plan = seal_of_plan(plan_path, study, plan)
         scenarios = write_manifest(Path(scratch) / "manifest.jsonl", planned_scenarios(plan, open_world(study, plan)))

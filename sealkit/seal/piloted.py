@@ -15,10 +15,12 @@ from typing import Final
 
 import msgspec
 
+from sealkit.plan.load import Plan
 from sealkit.seal.commitment import PilotSeal
 from sealkit.seal.history import open_history
 from sealkit.seal.journal import JOURNAL, exclusive
-from sealkit.seal.sealed import SealedPlan
+from sealkit.seal.sealed import SealedPlan, receipts_folder
+from sealkit.seal.tried import Tried, check_untried, tried_in
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.events import Asked, Attempted, EpisodeKept, Failed, Opened, Paused, Read, calls_of
 from sealkit.wire.records import Count
@@ -40,8 +42,8 @@ class Piloted(msgspec.Struct, frozen=True):
         return PilotSeal(episodes=self.episodes, calls=self.calls, head=self.head)
 
 
-def read_pilot(folder: Path, *, inside: Path) -> Piloted | None:
-    """The pilot in `folder`; None if there is no journal of one."""
+def read_pilot(folder: Path, *, inside: Path, tried: Tried) -> Piloted | None:
+    """The pilot in `folder`; None if there is no journal of one. `tried` knows its attempts after this."""
     if not os.path.lexists(folder / JOURNAL):
         return None
     attempts = episodes = calls = 0
@@ -51,6 +53,7 @@ def read_pilot(folder: Path, *, inside: Path) -> Piloted | None:
         if isinstance(event, (Opened, Attempted, EpisodeKept, Failed, Asked, Read, Paused)) and event.stage != PILOT:
             what = f"an entry of a {event.stage} run in the journal of a pilot"
             raise UntrustedError(what, where=f"{folder / JOURNAL} entry {entry.seq}", remedy="no pilot writes this")
+        tried.follow(event)
         attempts += isinstance(event, Attempted)
         episodes += isinstance(event, EpisodeKept)
         told = calls_of(event)
@@ -58,18 +61,31 @@ def read_pilot(folder: Path, *, inside: Path) -> Piloted | None:
     return Piloted(episodes=episodes, attempts=attempts, calls=calls, head=str(history.head))
 
 
-def seal_pilot(folder: Path, *, inside: Path, until: ExitStack) -> PilotSeal:
-    """What the seal says of the pilot in `folder`, in which nobody runs one until `until` is closed."""
+def seal_pilot(folder: Path, plan: Plan, *, inside: Path, until: ExitStack) -> PilotSeal:
+    """What the seal says of the pilot in `folder`, in which nobody runs one until `until` is closed.
+
+    `UsageError` if it tried seeds that are confirmatory in the plan.
+    """
     if folder.is_dir():
         until.enter_context(exclusive(folder, inside=inside))
-    found = read_pilot(folder, inside=inside)
+    found = read_pilot(folder, inside=inside, tried=(tried := Tried()))
+    check_untried(plan, tried)
     return PilotSeal(episodes=0, calls=0, head=None) if found is None else found.seal
 
 
-def check_pilot(sealed: SealedPlan) -> Piloted | None:
-    """The pilot that the seal counts, read again; None if it counts none. `UntrustedError` if they do not agree."""
+def check_played(study: Path, plan: Plan) -> None:
+    """`UsageError` if confirmatory seeds of the plan were tried by its pilot, or by a smoke run where it is sealed."""
+    receipts = receipts_folder(study, plan)
+    check_untried(plan, tried_in(receipts / PILOT, receipts, inside=study))
+
+
+def check_pilot(sealed: SealedPlan, tried: Tried) -> Piloted | None:
+    """The pilot that the seal counts, read again; None if it counts none. `UntrustedError` if they do not agree.
+
+    `tried` knows its attempts after this.
+    """
     said, folder = sealed.seal.pilot, sealed.receipts / PILOT
-    found, where = read_pilot(folder, inside=sealed.study), str(folder / JOURNAL)
+    found, where = read_pilot(folder, inside=sealed.study, tried=tried), str(folder / JOURNAL)
     if found is None:
         if said == PilotSeal(episodes=0, calls=0, head=None):
             return None

@@ -39,7 +39,8 @@ from sealkit.world.ruling import open_judge
 def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
     """The plan is sealed, on disk, and its journal begun, after this.
 
-    Completes what a crash cut off. `OutOfOrderError` if the plan is sealed already, or if there are receipts.
+    Completes what a crash cut off. `OutOfOrderError` if the plan is sealed already, or if there are receipts;
+    `UsageError` if its pilot tried confirmatory seeds.
     """
     study = study_of(plan_path)
     plan = read_plan(plan_path, study)
@@ -50,7 +51,7 @@ def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
         world = open_world(study, plan)
         open_judge(study, plan, beside=world)  # a judge that does not load would lose every episode
         with ExitStack() as until:
-            pilot = seal_pilot(receipts_folder(study, plan) / PILOT, inside=study, until=until)
+            pilot = seal_pilot(receipts_folder(study, plan) / PILOT, plan, inside=study, until=until)
             archive = _write(plan_path, study, plan, world, pilot, now)
         sealed = open_seal(plan_path, parsed=plan, written=archive)
         begin_or_recover(sealed.receipts, sealed.first, inside=study, now=now)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from sealkit.seal.journal import Journal, call_lines
-from sealkit.wire.events import Paused
+from sealkit.seal.sealed import open_seal_only
+from sealkit.wire.events import Attempted, Opened, Paused
 from tests.studies import ID, PLAN, SMALL, Outcome, call, make_study, ok, plan_text, read
 
 CALLS = b'{"call":1}\n{"call":2}\n{"call":3}\n'
@@ -124,3 +125,62 @@ def test_a_bundle_carries_the_pilot(piloted: Path, tmp_path: Path, state: Path) 
     alone = Path(shutil.copytree(edition, tmp_path / "stranger" / edition.name))
     found = read(ok(call("verify", alone, "--replay=unsafe", "--json", cwd=tmp_path)).out)["studies"]
     assert [(one["pilot"]["episodes"], one["pilot"]["calls"]) for one in found] == [(4, 3)]
+
+
+# --- what was played is never confirmatory --------------------------------------------------------
+
+
+def promote(study: Path) -> None:
+    """Two seeds that the pilot has tried are confirmatory in the plan as it stands now, and the pilot has another."""
+    text = (study / PLAN).read_text()
+    text = text.replace("  seed: 0..1\n", "  seed: [200, 201]\n").replace("seed: [200, 201]}", "seed: [7]}")
+    (study / PLAN).write_text(text, encoding="utf-8")
+
+
+def test_seeds_that_a_pilot_tried_are_never_confirmatory(piloted: Path) -> None:
+    for path in (piloted / "plans").glob("part.*"):
+        if path.name != "part.yaml":
+            path.unlink()
+    for name in ("journal.jsonl", "HEAD"):
+        (piloted / "receipts" / ID / name).unlink()
+    promote(piloted)
+    for command in ("check", "seal"):
+        refused = call(command, PLAN, cwd=piloted)
+        assert refused.code == 2, refused.said
+        assert "$.factors.seed: 2 confirmatory seeds were tried before: family=noise,seed=200 (pilot); " in refused.err
+        assert "take other seeds" in refused.err
+    assert not (piloted / "plans/part.seal.json").exists()
+
+
+def test_no_amendment_makes_seeds_confirmatory_that_a_pilot_or_a_smoke_run_tried(piloted: Path) -> None:
+    promote(piloted)
+    refused = call("amend", PLAN, "--reason", "other seeds", cwd=piloted)
+    assert refused.code == 2 and "family=noise,seed=201 (pilot)" in refused.err, refused.said
+    text = (piloted / PLAN).read_text().replace("  seed: [200, 201]\n", "  seed: [0, 100]\n")
+    (piloted / PLAN).write_text(text.replace("seed: [100]}", "seed: [300]}"), encoding="utf-8")
+    sealed = open_seal_only(piloted / PLAN)
+    pin, slot = sealed.pin, {"arm": "oracle", "family": "delayed_update", "seed": 100}
+    for event in (
+        Opened(stage="smoke", pin=pin, sealkit="1", environment=pin),
+        Attempted(stage="smoke", pin=pin, slot=slot, attempt=1),
+    ):
+        sealed.journal().append(event, now=datetime.now(UTC))
+    sealed.close()
+    for command in (("amend", PLAN, "--reason", "other seeds"), ("check", PLAN)):
+        refused = call(*command, cwd=piloted)
+        assert refused.code == 2, refused.said
+        assert "1 confirmatory seed was tried before: family=delayed_update,seed=100 (smoke)" in refused.err
+
+
+def test_a_study_of_which_confirmatory_seeds_were_tried_before_is_refused(
+    piloted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a sealkit that did not look would have sealed and run it."""
+    promote(piloted)
+    with monkeypatch.context() as blind:
+        blind.setattr("sealkit.seal.amend.check_untried", lambda *_: None)
+        ok(call("amend", PLAN, "--reason", "other seeds", cwd=piloted))
+    ok(call("run", PLAN, "--jobs", "1", cwd=piloted))
+    refused = verify(piloted)
+    assert refused.code == 1 and "was tried before, in the pilot run" in refused.err, refused.said
+    assert "is confirmatory, but family=noise,seed=20" in refused.err

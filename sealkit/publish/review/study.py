@@ -22,11 +22,14 @@ from sealkit.publish.review.recorded_analyses import RecordedAnalysis
 from sealkit.publish.review.watching import NotAdmitted, Watching
 from sealkit.seal.changelog import check_changelog
 from sealkit.seal.history import Anchor
+from sealkit.seal.journal import JOURNAL
 from sealkit.seal.piloted import Piloted, check_pilot
+from sealkit.seal.tried import Tried
 from sealkit.verify.folder import leftovers
 from sealkit.verify.shards import check_shards
 from sealkit.verify.study import Study
 from sealkit.verify.tally import CallTally
+from sealkit.wire.chain import Entry
 from sealkit.wire.episode import Counts
 from sealkit.wire.events import ArmCounts, Verified
 from sealkit.wire.journal_head import JournalHead
@@ -141,12 +144,18 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
 
     Verifiers that need the study's code while none of it is run are left out of the admission, and said.
     """
-    pilot = check_pilot(study.sealed)
+    pilot = check_pilot(study.sealed, tried := Tried())
     history = study.sealed.history(anchors)
     watching = Watching(study, history)
     own = OwnRuling(study) if measure and study.rules_twice else None
     measuring = Measuring(study, own) if measure and study.sandbox is not None else None
-    for checked in study.episodes(history, watching.see):
+
+    def see(entry: Entry) -> None:
+        tried.follow(entry.event)
+        tried.check(entry.event, f"{study.sealed.receipts / JOURNAL} entry {entry.seq}")
+        watching.see(entry)
+
+    for checked in study.episodes(history, see):
         step(1)
         admission = watching.admission(checked)
         if measuring is not None and checked.stage == "confirmatory":
