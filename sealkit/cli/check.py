@@ -50,8 +50,8 @@ def command(plan: Path, as_json: bool) -> None:
     every verdict that its rules can give, in how many orderings of the numbers they read, and one ordering for each.
     That is over orderings alone, and knows no sample size: `sealkit power` says what so many pairs or cells can give.
     Where all tables of a small sample can be gone through, a verdict that none of them gives is named.
-    Where a pilot or a smoke run was made, its seeds can be confirmatory no more, whatever the plan says now; and it warns
-    of arms that are at the floor or the ceiling of a primary metric.
+    Where a pilot or a smoke run was made, its seeds can be confirmatory no more, whatever the plan says now; and
+    it warns of arms that are at the floor or the ceiling of a primary metric.
     """
     opened = open_plan(plan)
     check_played(study_of(plan), opened)

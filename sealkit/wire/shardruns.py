@@ -6,9 +6,14 @@
 
 A run writes `opened`, and the main journal notes the shard's head, before its first attempt; it notes the head again
 when the run ends. So a shard's journal cannot be cut back to before a run without a contradiction (`wire.merged`). A
-run that says nothing of its end, by a second note, `paused` or `closed`, was killed. Of such a run, what came after its
-beginning is told by the shard's journal alone, and may have been cut back: each is named. One that left no attempt at
-all is named apart: with it, somebody may have chosen.
+run of whose end there is no second note was killed, whatever the shard's own journal says of it: a `paused` is written
+by hand as soon as the rest is cut off. Of such a run, what came after its beginning is told by the shard's journal
+alone, and may have been cut back: each is named.
+
+A kill leaves tries under way, which count as abandoned ones. A killed run that left no attempt at all, or none under
+way, is named apart: with it, somebody may have chosen. `closed` with no slot missing needs no second note: nothing of
+the run lacks, and none is ever run behind it. So the crash between it and the note costs nothing; the one between
+`paused` and its note is taken for a cut.
 """
 
 from __future__ import annotations
@@ -19,14 +24,28 @@ from collections.abc import Mapping
 import msgspec
 
 from sealkit.wire.chain import Entry
-from sealkit.wire.events import Asked, Attempted, Closed, Event, Merged, Opened, Paused, ShardHead
+from sealkit.wire.events import (
+    Asked,
+    Attempted,
+    Closed,
+    EpisodeKept,
+    Event,
+    Failed,
+    Merged,
+    Opened,
+    Paused,
+    Read,
+    ShardHead,
+)
 from sealkit.wire.journal_head import parse_head
 
 
 class KilledRun(msgspec.Struct, frozen=True):
-    """A run of a shard that began with the shard's entry number `entry` and did not end; `empty`: it left no attempt.
+    """A run of a shard that began with the shard's entry number `entry` and did not end.
 
-    >>> print(KilledRun(shard=1, of=2, entry=1, empty=True))
+    `empty`: it left no attempt; `under_way`: it left one that did not end, as a kill does.
+
+    >>> print(KilledRun(shard=1, of=2, entry=1, empty=True, under_way=False))
     a run of shard 1 of 2 that began at entry 1 left nothing: its attempts may have been removed
     """
 
@@ -34,9 +53,11 @@ class KilledRun(msgspec.Struct, frozen=True):
     of: int
     entry: int
     empty: bool
+    under_way: bool
 
     def __str__(self) -> str:
-        what = "left nothing: its" if self.empty else "was killed: its last"
+        between = "was killed with no attempt under way: its last"
+        what = "was killed: its last" if self.under_way else "left nothing: its" if self.empty else between
         which = f"a run of shard {self.shard} of {self.of} that began at entry {self.entry}"
         return f"{which} {what} attempts may have been removed"
 
@@ -44,13 +65,14 @@ class KilledRun(msgspec.Struct, frozen=True):
 class Runs:
     """Follows the journal of one shard; `noted` says how often the main journal notes that it held so many entries."""
 
-    __slots__ = ("_began", "_empty", "_noted", "_of", "_shard", "killed")
+    __slots__ = ("_began", "_empty", "_noted", "_of", "_shard", "_under_way", "killed")
 
     def __init__(self, shard: int, of: int, noted: Mapping[int, int]) -> None:
         self.killed: list[KilledRun] = []  # after `end`
         self._shard, self._of, self._noted = shard, of, noted
         self._began: int | None = None  # the entry that began the run under way, if the main journal notes it
         self._empty = True
+        self._under_way = 0  # attempts of this run that have not ended
 
     def follow(self, number: int, event: Event) -> None:
         """Take one more entry, of that number, into account."""
@@ -58,16 +80,21 @@ class Runs:
         if isinstance(event, Opened):
             self.end()
             self._began = number if noted == 1 else None  # where it is noted twice, the run ended without an attempt
-            self._empty = True
-        elif noted or isinstance(event, (Paused, Closed)):
+            self._empty, self._under_way = True, 0
+        elif noted or (isinstance(event, Closed) and not event.missing):
             self._began = None
         elif isinstance(event, (Attempted, Asked)):
             self._empty = False
+            self._under_way += 1
+        elif isinstance(event, (EpisodeKept, Failed, Read)):
+            self._under_way -= 1
+        elif isinstance(event, Paused):
+            self._under_way = 0
 
     def end(self) -> None:
         """The shard's journal ends here, or another run begins."""
         if self._began is not None:
-            self.killed.append(KilledRun(self._shard, self._of, self._began, self._empty))
+            self.killed.append(KilledRun(self._shard, self._of, self._began, self._empty, self._under_way > 0))
         self._began = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sealkit.wire.chain import Entry
-from sealkit.wire.events import Attempted, Closed, Event, Merged, Opened, Paused, Sharded, ShardHead
+from sealkit.wire.events import Attempted, Closed, EpisodeKept, Event, Merged, Opened, Paused, Sharded, ShardHead
 from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.shardruns import ShardRuns
 
@@ -15,7 +15,10 @@ OPENED = Opened(stage="confirmatory", pin=PIN, sealkit="1", environment=PIN)
 TRIED = Attempted(stage="confirmatory", pin=PIN, slot={"arm": "a"}, attempt=1)
 PAUSED = Paused(stage="confirmatory", reason="interrupted", detail="", calls=None)
 CLOSED = Closed(stage="confirmatory", slots=1, episodes=1, abandoned=0, missing=0)
-EMPTY, CUT = "that began at entry 1 left nothing", "that began at entry 1 was killed"
+KEPT = EpisodeKept(stage="confirmatory", pin=PIN, slot={"arm": "a"}, attempt=1, digest=PIN, bytes=1, calls=None)
+STOPPED = Closed(stage="confirmatory", slots=2, episodes=1, abandoned=0, missing=1)
+BETWEEN = "that began at entry 1 was killed with no attempt under way"
+EMPTY, CUT = "that began at entry 1 left nothing", "that began at entry 1 was killed: "
 
 
 @pytest.mark.parametrize(
@@ -24,7 +27,13 @@ EMPTY, CUT = "that began at entry 1 left nothing", "that began at entry 1 was ki
         ((2,), (OPENED,), EMPTY),
         ((2, 3), (OPENED, OPENED, TRIED, CLOSED), EMPTY),
         ((2,), (OPENED, TRIED), CUT),
-        ((2, 4), (OPENED, TRIED, OPENED, TRIED, PAUSED), CUT),
+        ((2, 4, 6), (OPENED, TRIED, OPENED, TRIED, PAUSED), CUT),
+        ((2,), (OPENED, PAUSED), EMPTY),  # whoever cuts a run back writes `paused` by hand
+        ((2, 4), (OPENED, PAUSED, OPENED, TRIED, KEPT, CLOSED), EMPTY),
+        ((2, 5), (OPENED, TRIED, PAUSED, OPENED, CLOSED), BETWEEN),
+        ((2, 5), (OPENED, TRIED, KEPT, OPENED, CLOSED), BETWEEN),
+        ((2,), (OPENED, TRIED, KEPT, STOPPED), BETWEEN),  # the slots that are missing may have been removed
+        ((2,), (OPENED, TRIED, KEPT, CLOSED), None),  # a kill between `closed` and its note costs nothing
         ((2, 2), (OPENED,), None),
         ((2, 3), (OPENED, TRIED), None),
         ((2, 4), (OPENED, TRIED, PAUSED, OPENED, CLOSED), None),

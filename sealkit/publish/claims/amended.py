@@ -191,7 +191,7 @@ def _exploratory(
         why = f"shard {one.shard} of {one.of} was lost, and its slots may have run anew by choice"
         reasons |= {name: reasons.get(name, why) for name in sealed.plan.spec.claims}
     for run in late.runs.killed:
-        if run.empty:
+        if not run.under_way:
             reasons |= {name: reasons.get(name, str(run)) for name in sealed.plan.spec.claims}
     for ruled, words in others:
         for name, why in _unlike(sealed, analysis, ruled, words):
