@@ -40,6 +40,7 @@ from sealkit.seal.shards import (
     read_sharded,
     shard_folder,
 )
+from sealkit.seal.withheld import withheld_bodies
 from sealkit.wire.canon import digest_record, encode_record
 from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import OutOfOrderError, UsageError
@@ -182,6 +183,11 @@ class Bench:
         assert self.sealed is not None and self.share is not None
         shard, of = self.share
         self.sealed.journal().append(ShardHead(shard=shard, of=of, head=str(head)), now=now())
+
+    def withheld_before(self) -> frozenset[str]:
+        """The bodies that are withheld here: of a shard, those of the main journal too, into which it is merged."""
+        main = frozenset() if self.sealed is None else withheld_bodies(self.sealed.receipts, inside=self.study)
+        return main | withheld_bodies(self.folder, inside=self.study)
 
     def check_may_run(self, history: History) -> None:
         """`OutOfOrderError` if shards of this stage wait to be merged: their slots would be run twice."""

@@ -295,6 +295,6 @@ def _check_calls(block: bytes, due: Tried, asks: Asks | None) -> None:
         if asks is None or tried_by(call) != due:
             raise UntrustedError("evidence: a call of another attempt", where="calls of a worker")
         for digest in (call.request, call.response):
-            if digest is not None and not asks.blobs.path(digest).exists():
+            if digest is not None and not asks.blobs.accounts_for(digest):
                 where, remedy = str(asks.blobs.folder), "let every worker have this very folder"
                 raise UntrustedError("it does not have the bodies that a worker wrote", where=where, remedy=remedy)

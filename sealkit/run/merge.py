@@ -10,6 +10,7 @@ every reader but this one refuses; called again, it goes on behind the last entr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from sealkit.agents.models.blobs import Blobs
+from sealkit.agents.models.errors import WithheldError
 from sealkit.run.interrupt import Interrupts, interrupts
 from sealkit.run.progress import Standing, begin_sealed, begin_shard, follow_all
 from sealkit.run.run import STOPPED
@@ -27,6 +29,7 @@ from sealkit.seal.journal import BLOBS, CALLS, Journal, exclusive, read_head
 from sealkit.seal.recovery import recover
 from sealkit.seal.sealed import SealedPlan, open_seal
 from sealkit.seal.shards import SHARDS, Shard, check_still_here, find_shards
+from sealkit.seal.withheld import withheld_bodies
 from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Entry
 from sealkit.wire.errors import OutOfOrderError, UntrustedError
@@ -134,7 +137,7 @@ def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Who
     history, runs = shard.history(taken), taken.runs.of(shard.sharded.shard, shard.sharded.of)
     state = begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of)
     stopped = False
-    bodies = _Bodies(shard.folder, sealed.study)
+    bodies = _Bodies(shard.folder, sealed)
     try:
         for entry, _ in history:
             state.follow(entry)
@@ -157,8 +160,9 @@ def _read(shard: Shard, sealed: SealedPlan, taken: Taken, now: datetime) -> _Who
 class _Bodies:
     """The bodies that a shard's calls name are all there: once merged, a shard is never taken over again."""
 
-    def __init__(self, folder: Path, inside: Path) -> None:
-        self._blobs = Blobs(folder / BLOBS, inside=inside)
+    def __init__(self, folder: Path, sealed: SealedPlan) -> None:
+        withheld = withheld_bodies(sealed.receipts, inside=sealed.study)
+        self._blobs = Blobs(folder / BLOBS, inside=sealed.study, withheld=withheld)
         self._lacking: dict[str, UntrustedError] = {}
 
     def follow(self, entry: Entry, block: bytes) -> None:
@@ -168,7 +172,8 @@ class _Bodies:
         for call in read_calls(block, where=f"{CALLS} (entry {entry.seq})") if block else ():
             for digest in filter(None, (call.request, call.response)):
                 try:
-                    self._blobs.get(digest)
+                    with contextlib.suppress(WithheldError):
+                        self._blobs.get(digest)
                 except UntrustedError as error:
                     self._lacking[digest] = error
 
@@ -258,7 +263,8 @@ class _Merge:
                 self.journal.append(merged, now=self.now())
             self.state.take(merged)
         # Before any entry that tells of them: a journal never names a body that a crash has kept away.
-        copy_bodies(whole.shard.folder, self.journal.folder, inside=self.journal.inside)
+        gone = withheld_bodies(self.journal.folder, inside=self.journal.inside)
+        copy_bodies(whole.shard.folder, self.journal.folder, inside=self.journal.inside, but=gone)
         history = whole.shard.history()
         for entry, episode in islice(history, done or 0, None):
             with self.ctrl_c.held():

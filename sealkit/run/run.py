@@ -130,7 +130,7 @@ def _read(desk: Desk, models: Models, spent: Spent, withheld: frozenset[str]) ->
     state = follow_all(bench.begin(), bench.history().entries())  # which knows where every episode stands
     due = [one for _, _, one in state.reads.due()]
     desk.watch.turn_to(f"{bench.stage} readings", len(due), sum(one.made for one in due))
-    with calling(bench, models, Budget(limits_here(bench), spent), _blobs(bench, withheld)) as executor:
+    with calling(bench, models, Budget(limits_here(bench), spent), _blobs(bench, withheld, models)) as executor:
         Readings(desk, state, executor).go()
         return state, executor.spent or spent
 
@@ -177,15 +177,16 @@ def _executing(
         asks = None
         if models is not None:
             purse = Purse(limits_here(bench), spent, slots=state.slots - state.episodes)
-            asks = Asks(models, purse, _blobs(bench, withheld))
+            asks = Asks(models, purse, _blobs(bench, withheld, models))
         return on_cluster(bench, scheduler, asks)
     if models is None:
         return executing(bench, jobs)
-    return calling(bench, models, Budget(limits_here(bench), spent), _blobs(bench, withheld))
+    return calling(bench, models, Budget(limits_here(bench), spent), _blobs(bench, withheld, models))
 
 
-def _blobs(bench: Bench, withheld: frozenset[str]) -> Blobs:
-    return Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld)
+def _blobs(bench: Bench, withheld: frozenset[str], models: Models) -> Blobs:
+    withheld |= bench.withheld_before()
+    return Blobs(bench.folder / BLOBS, inside=bench.study, withheld=withheld, warn=models.warn)
 
 
 def _closed(bench: Bench, state: Standing) -> Closed:

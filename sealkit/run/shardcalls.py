@@ -2,19 +2,21 @@
 
 No shard knows what another spends. So each may use its part, by slots, of what the main journal has left of the budget:
 together they stay within it. A shard's bodies are copied into the main folder when it is merged; the copy of a body
-that is withheld in a shard is withheld in the main journal by the same entry.
+that is withheld in a shard is withheld in the main journal by the same entry. What is withheld in the main journal
+already is not copied back into it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from sealkit.agents.models.budget import Limits, Spent
 from sealkit.files import create_file, open_folder, read_file_safely, sync_folder
 from sealkit.seal.journal import BLOBS
+from sealkit.wire.digest import PREFIX
 
 _MOST_BODY = 8 * 1024 * 1024
 _is_body = re.compile(r"[0-9a-f]{64}\.gz\Z").match
@@ -38,14 +40,17 @@ def share_of_limits(limits: Limits, spent: Spent, *, slots: int, of: int) -> Lim
     )
 
 
-def copy_bodies(source: Path, into: Path, *, inside: Path) -> int:
-    """Every body below the receipts `source` is below `into` too, on disk, after this; how many are new there."""
+def copy_bodies(source: Path, into: Path, *, inside: Path, but: Collection[str] = ()) -> int:
+    """Every body below the receipts `source`, but for these digests, is below `into` too, on disk, after this.
+
+    How many are new there.
+    """
     copied = 0
     for place in _names(source / BLOBS, inside, _is_place):
         folder = into / BLOBS / place
         here = set(_names(folder, inside, _is_body))
         for name in _names(source / BLOBS / place, inside, _is_body):
-            if name in here:
+            if name in here or f"{PREFIX}{name.removesuffix('.gz')}" in but:
                 continue
             folder.mkdir(parents=True, exist_ok=True)
             create_file(folder / name, read_file_safely(source / BLOBS / place / name, inside=inside, limit=_MOST_BODY))

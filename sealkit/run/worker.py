@@ -132,7 +132,7 @@ def _calling(bench: Bench, stand: Stand, ways: Ways) -> Calling:
         found.stack.close()
     models = Models(read_endpoints(endpoints, roles=bench.arm_roles, environ=_keys), concurrency, Patience(*patience))
     nothing = Budget(Limits(calls=0, tokens=0, cost_microusd=0), Spent())  # each attempt has a budget of its own
-    blobs = Blobs(bench.folder / BLOBS, inside=bench.study, shared=True)
+    blobs = Blobs(bench.folder / BLOBS, inside=bench.study, withheld=bench.withheld_before(), shared=True)
     with ExitStack() as stack:
         made = stack.enter_context(calling(bench, models, nothing, blobs))
         _asking[stand] = _Asking(run, made, stack.pop_all())

@@ -66,7 +66,7 @@ def leftovers(
     told = (
         (strange, "files that no entry refers to and nobody reads"),
         (bodies, "bodies that no call names, as an attempt that was killed leaves them"),
-        (kept, "bodies that are withheld and still there: the same `sealkit withhold` removes them"),
+        (kept, "bodies that are withheld and still there: the same `sealkit withhold … --yes` removes them"),
     )
     return tuple(f"{len(found)} {words}, the first: {found[0]}" for found, words in told if found)
 

@@ -182,7 +182,7 @@ def test_what_a_withheld_reply_said_counts_as_missing_and_a_new_analysis_says_so
         if one["purpose"] == "read" and one["stage"] == "confirmatory" and one["slot"] == D_SLOT
     )  # fmt: skip
     hit = sum(one["response"] == reply and one["stage"] == "confirmatory" for one in calls(copy))
-    ok(call("withhold", PLAN, reply, "--reason", "it names somebody", cwd=copy))
+    ok(call("withhold", PLAN, reply, "--reason", "it names somebody", "--yes", cwd=copy))
     found = call("publish", PLAN, cwd=copy)
     assert found.code == 2 and "withheld body came after the last analysis; sealkit analyse" in found.err, found.said
     analysis = json.loads(ok(call("analyse", PLAN, "--json", cwd=copy)).out)

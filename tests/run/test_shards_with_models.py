@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from sealkit.run.bench import open_bench
 from sealkit.run.run import limits_here
 from tests.loopback import Loopback
+from tests.loopback.faults import Answer, whole
 from tests.modelled import PLAN, calls, episodes, policy, receipts
 from tests.studies import call, ok
 
@@ -40,6 +44,31 @@ def test_calls_and_bodies_are_merged_and_the_run_is_replayed(
     ok(call("publish", PLAN, cwd=study))
     [edition] = (study / "publications").iterdir()
     ok(call("verify", edition, "--no-remember", cwd=study))
+
+
+def _same(request: Any, reply: Any) -> Answer:
+    """The same bytes, whatever was asked."""
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return whole(reply | {"id": "chatcmpl-1", "usage": usage})
+
+
+@pytest.mark.slow
+def test_a_body_that_is_withheld_in_the_main_journal_comes_back_through_no_shard(
+    modelled_once: Path, tmp_path: Path
+) -> None:
+    """The same bytes as of the smoke run, played by a shard: they are in neither folder, and that is said at once."""
+    study = Path(shutil.copytree(modelled_once, tmp_path / "study"))
+    with Loopback(lambda request: "none", lambda number, request: _same) as server:
+        ok(call("run", PLAN, "--smoke", "--endpoint", server.url, cwd=study))
+        reply = calls(study)[0]["response"]
+        ok(call("withhold", PLAN, reply, "--reason", "x", "--yes", cwd=study))
+        said = [call("run", PLAN, "--shard", one, "--endpoint", server.url, cwd=study) for one in ("1/2", "2/2")]
+    for one in said:
+        assert ok(one).err.count("which is withheld, was sent or came again: it is not written") == 1, one.said
+    ok(call("merge", PLAN, cwd=study))
+    name = reply.removeprefix("sha256:")
+    assert not [path for path in study.rglob(f"{name}*")]
+    assert "1 bodies of calls are withheld" in ok(call("verify", "--no-remember", cwd=study)).out
 
 
 def test_no_shard_may_use_more_than_its_part_of_the_budget(modelled_once: Path) -> None:

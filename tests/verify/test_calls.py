@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -191,7 +192,7 @@ def test_a_body_that_is_gone_or_another_is_found(study: Study) -> None:
 def test_what_no_entry_refers_to_is_named(study: Study) -> None:
     first, name = calls(study.folder)[0], "ab" * 32
     body = blob(study.folder, first["response"]).read_bytes()
-    ok(call("withhold", PLAN, first["response"], "--reason", "x", cwd=study.folder))
+    ok(call("withhold", PLAN, first["response"], "--reason", "x", "--yes", cwd=study.folder))
     assert "that no" not in ok(verify(study)).out
     blob(study.folder, first["response"]).write_bytes(body)
     for path in (f"blobs/ab/{name}.gz", "torn/journal.jsonl.9.0123456789ab", "notes.txt", "blobs/x/y"):
@@ -203,20 +204,35 @@ def test_what_no_entry_refers_to_is_named(study: Study) -> None:
     assert (
         f"1 bodies that no call names, as an attempt that was killed leaves them, the first: blobs/ab/{name}.gz" in said
     )
-    assert "1 bodies that are withheld and still there: the same `sealkit withhold` removes them" in said
+    assert "1 bodies that are withheld and still there: the same `sealkit withhold … --yes` removes them" in said
 
 
 def test_a_body_that_was_withheld_is_said_to_be_and_nothing_fails(study: Study) -> None:
     first = calls(study.folder)[0]
-    said = ok(call("withhold", PLAN, first["response"], "--reason", "it names somebody", cwd=study.folder)).out
+    said = ok(call("withhold", PLAN, first["response"], "--reason", "it names somebody", "--yes", cwd=study.folder)).out
     assert said.startswith("withheld ")
     assert not blob(study.folder, first["response"]).exists()
     plain = ok(verify(study)).out
     assert "1 bodies of calls are withheld: what they hold is not checked" in plain
     again = ok(verify(study, "--replay=unsafe")).out
     assert "cannot be run again by their arms: replies are withheld" in again
-    found = call("withhold", PLAN, first["response"], "--reason", "twice", cwd=study.folder)
+    found = call("withhold", PLAN, first["response"], "--reason", "twice", "--yes", cwd=study.folder)
     assert (found.code, "the body is withheld already" in found.err) == (2, True)
+
+
+def test_withholding_says_what_it_costs_and_does_nothing_unless_told_to(study: Study) -> None:
+    first, before = calls(study.folder)[0], study.journal.read_bytes()
+    told = call("withhold", PLAN, first["response"], "--reason", "it names somebody", cwd=study.folder)
+    assert told.code == 2 and f"withhold {PLAN} {first['response']} --reason 'it names somebody' --yes" in told.out
+    hits = Counter(one["slot"]["arm"] for one in calls(study.folder) if one["response"] == first["response"])
+    assert f"it is the reply to {hits.total()} HTTP request" in told.out
+    assert ", ".join(f"{count} of arm {arm}" for arm, count in sorted(hits.items())) in told.out
+    assert "can be run again by nobody: " in told.out
+    assert "the gate files_verify closes, which this plan asks for: no further edition can be published" in told.out
+    assert study.journal.read_bytes() == before and blob(study.folder, first["response"]).exists()
+    asked = call("withhold", PLAN, first["request"], "--reason", "x", cwd=study.folder)
+    assert asked.code == 2 and "what rests on it can still be run again" in asked.out
+    assert "it is the request of " in asked.out and "files_verify" not in asked.out
 
 
 @pytest.mark.parametrize("reason", ["", " ", "two\nlines", "\x1b[31m"])
@@ -234,9 +250,9 @@ def test_withholding_that_was_cut_off_is_ended_by_the_same_command(study: Study)
     first = calls(study.folder)[0]
     path = blob(study.folder, first["request"])
     body = path.read_bytes()
-    ok(call("withhold", PLAN, first["request"], "--reason", "x", cwd=study.folder))
+    ok(call("withhold", PLAN, first["request"], "--reason", "x", "--yes", cwd=study.folder))
     path.write_bytes(body)  # as if the process had died between the entry and the removal
-    ok(call("withhold", PLAN, first["request"], "--reason", "x", cwd=study.folder))
+    ok(call("withhold", PLAN, first["request"], "--reason", "x", "--yes", cwd=study.folder))
     assert not path.exists()
     assert study.numbers("withheld") == [len(study.entries()) - 1]
 
@@ -246,7 +262,7 @@ def test_withholding_that_was_cut_off_is_ended_by_the_same_command(study: Study)
 )
 def test_what_no_call_names_cannot_be_withheld(study: Study, digest: str, words: str) -> None:
     before = study.journal.read_bytes()
-    found = call("withhold", PLAN, digest, "--reason", "x", cwd=study.folder)
+    found = call("withhold", PLAN, digest, "--reason", "x", "--yes", cwd=study.folder)
     assert (found.code, words in found.err) == (2, True)
     assert study.journal.read_bytes() == before
 

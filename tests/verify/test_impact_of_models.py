@@ -61,7 +61,7 @@ def test_blocks_that_a_change_touches_run_again_and_a_reader_derives_the_same_bl
 
 def test_an_episode_whose_reply_is_withheld_counts_as_touched(study: Path) -> None:
     first = calls(study)[0]
-    ok(call("withhold", PLAN, first["response"], "--reason", "it names somebody", cwd=study))
+    ok(call("withhold", PLAN, first["response"], "--reason", "it names somebody", "--yes", cwd=study))
     edit(study, "worlds/house/words.py", '"""', '"""Words. ')
     found = impact(study, "--dry-run")
     assert {one["why"] for one in found["differing"]} == {"a reply is withheld, so that nobody can tell"}

@@ -3,20 +3,20 @@
     receipts/ID/blobs/ba/ba7816bf….gz        zcat receipts/ID/blobs/ba/ba7816bf….gz | sha256sum
 
 The file is gzip without a time. Its own bytes may differ with the zlib that wrote it; what is inside may not. A
-digest that is recorded and whose body was withheld has no file.
+digest that is recorded and whose body was withheld has no file, and gets none if just these bytes come again.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
 from sealkit.agents.models.errors import WithheldError
 from sealkit.files import open_folder, read_if_there, spell, write_all
-from sealkit.wire.digest import PREFIX, digest_bytes, is_digest
+from sealkit.wire.digest import PREFIX, digest_bytes, is_digest, short
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 
 MAX_BODY: Final = 4 * 1024 * 1024
@@ -30,10 +30,14 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 class Blobs:
     """The bodies below `folder`, which lies in the folder `inside`; `withheld` are digests that have no body.
 
-    `shared` says that other processes write them too: a body that is there already may not be on disk yet.
+    `warn` is told, once for each, if a body is to be put that is withheld: it is not written. `shared` says that other
+    processes write them too: a body that is there already may not be on disk yet.
     """
 
-    def __init__(self, folder: Path, *, inside: Path, withheld: Collection[str] = (), shared: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, inside: Path, withheld: Collection[str] = (), shared: bool = False,
+        warn: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
         self.folder = folder
         self._inside = inside
         self._withheld = frozenset(withheld)
@@ -41,10 +45,18 @@ class Blobs:
         self._shared = shared
         self._unsynced: set[str] = set()
         self._shards: set[str] = set()
+        self._warn = warn
+        self._came_again: set[str] = set()
 
     def put(self, body: bytes) -> str:
-        """The digest of `body`, whose file is there after this; on disk only after the next `flush`."""
+        """The digest of `body`, whose file is there after this, on disk only after the next `flush`.
+
+        One that is withheld gets no file, and that is said.
+        """
         digest = digest_bytes(body)
+        if digest in self._withheld:
+            self._say_withheld(digest)
+            return digest
         name = digest.removeprefix(PREFIX)
         shard = f"{self._text}/{name[:2]}"
         if shard not in self._shards:
@@ -69,6 +81,18 @@ class Blobs:
         if packed is None:
             raise UntrustedError("there is no such body, and no entry withholds it", where=spell(path))
         return _unpack(packed, digest, spell(path))
+
+    def accounts_for(self, digest: str) -> bool:
+        """Whether the body with this digest is there, or withheld."""
+        return digest in self._withheld or self.path(digest).exists()
+
+    def _say_withheld(self, digest: str) -> None:
+        if self._warn is not None and digest not in self._came_again:
+            self._came_again.add(digest)
+            self._warn(
+                f"the body {short(digest)}, which is withheld, was sent or came again: it is not written, and an "
+                "episode or a reading to which it is the reply can be run again by nobody"
+            )
 
     def path(self, digest: str) -> Path:
         """Where the body with this digest is kept."""

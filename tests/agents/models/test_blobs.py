@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sealkit.agents.models.blobs import _WRITER, MAX_BODY, Blobs
 from sealkit.agents.models.errors import WithheldError
+from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import HarnessError, MalformedError, UntrustedError
 
 BODY = b'{"model":"m"}'
@@ -120,6 +121,16 @@ def test_a_withheld_body_is_said_to_be(tmp_path: Path) -> None:
     digest = Blobs(tmp_path / "blobs", inside=tmp_path).put(BODY)
     with pytest.raises(WithheldError, match="withheld"):
         Blobs(tmp_path / "blobs", inside=tmp_path, withheld={digest}).get(digest)
+
+
+def test_a_withheld_body_that_comes_again_is_not_written_and_said_once(tmp_path: Path) -> None:
+    digest, said = digest_bytes(BODY), list[str]()
+    blobs = Blobs(tmp_path / "blobs", inside=tmp_path, withheld={digest}, warn=said.append)
+    assert [blobs.put(BODY), blobs.put(BODY)] == [digest, digest]
+    blobs.flush()
+    assert not blobs.path(digest).exists() and blobs.accounts_for(digest)
+    assert len(said) == 1 and f"the body {short(digest)}, which is withheld, was sent or came again" in said[0]
+    assert not blobs.accounts_for(blobs.put(b"another")[:-1] + "x")
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:../../etc/passwd", "sha256:" + "A" * 64])
