@@ -41,4 +41,11 @@ def to_run(path: Path, spec: Spec, *words: str) -> str:
     return to_type("run", path, *words, *(("--endpoint", "URL") if asks else ()))
 
 
-__all__ = ["is_priced", "roles_asked_for_arms", "roles_asked_for_readings", "to_run"]
+def to_run_stage(path: Path, spec: Spec, stage: Stage) -> str:
+    """What to type to run this stage of the plan at `path`, or to go on with it."""
+    if stage != "pilot":
+        return to_run(path, spec, *(("--smoke",) if stage == "smoke" else ()))
+    return to_type("pilot", path, *(("--endpoint", "URL") if roles_asked_for_arms(spec, stage) else ()))
+
+
+__all__ = ["is_priced", "roles_asked_for_arms", "roles_asked_for_readings", "to_run", "to_run_stage"]

@@ -15,6 +15,8 @@ from datetime import datetime
 from typing import Generic, NoReturn, Protocol, TypeVar
 
 from sealkit.agents.models.budget import Spent
+from sealkit.agents.models.errors import NO_ENDPOINT
+from sealkit.plan.asked import to_run_stage
 from sealkit.run.bench import Bench
 from sealkit.run.calling import INTERRUPTED, broken_off
 from sealkit.run.executor import Executor
@@ -148,7 +150,10 @@ class Loop(ABC, Generic[W, E]):
         if met.error is not None:
             raise met.error
         what = f"the run is paused, and no slot given up: {met.reason}: {met.why}"
-        raise HarnessError(what, remedy=met.remedy or "run again")
+        again = to_run_stage(self.bench.plan_path, self.bench.plan.spec, self.bench.stage)
+        raise HarnessError(
+            what, remedy=f"{met.remedy or 'run again'}{f': {again}' if met.reason == NO_ENDPOINT else ''}"
+        )
 
     def _begin_again(self, one: Try[W], lost: Lost) -> None:
         """Abandon the try that was handed out first, and begin its work anew, unless that keeps happening to it."""

@@ -26,6 +26,7 @@ that hold them: `zcat blobs/ab/ab….gz | sha256sum`. `response` is null if no w
     holds_key        the body holds what looks like a key; it is not kept                 no
     model_drift      another model, or settings that the plan does not have               pauses the run
     unauthorised     HTTP 401 or 403; the body is not kept, it may quote the key          pauses the run
+    no_endpoint      HTTP 404 or 405: no chat completions are served at this address      pauses the run
     abandoned        the run stopped while the request was under way                      no
 
 It is asked again only where no reply came: a reply that came is a sample of the model, and is never drawn twice.
@@ -33,7 +34,7 @@ It is asked again only where no reply came: a reply that came is a sample of the
 >>> CALL_STATUSES["rate_limited"]
 'again'
 >>> [word for word, then in CALL_STATUSES.items() if then == "pause"]
-['model_drift', 'unauthorised']
+['model_drift', 'unauthorised', 'no_endpoint']
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ Answered: TypeAlias = Literal["complete", "refusal", "cut_off"]
 Unanswered: TypeAlias = Literal[
     "rate_limited", "server_error", "no_connection", "connection_lost", "timeout", "never_ended", "too_large",
     "redirected", "client_error", "malformed_reply", "lone_surrogates", "empty_reply", "holds_key", "model_drift",
-    "unauthorised", "abandoned",
+    "unauthorised", "no_endpoint", "abandoned",
 ]  # fmt: skip
 Status: TypeAlias = Literal[Answered, Unanswered]
 Then: TypeAlias = Literal["answer", "again", "fail", "pause"]
@@ -73,6 +74,7 @@ CALL_STATUSES: Final[dict[Status, Then]] = {
     "holds_key": "fail",
     "model_drift": "pause",
     "unauthorised": "pause",
+    "no_endpoint": "pause",
     "abandoned": "fail",
 }
 

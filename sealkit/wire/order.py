@@ -36,7 +36,7 @@ from sealkit.wire.events import (
 
 PAUSES: Final = frozenset(
     (
-        *("interrupted", "stopped", "errors_in_a_row", "budget", "authentication", "model_drift"),
+        *("interrupted", "stopped", "errors_in_a_row", "budget", "authentication", "model_drift", "no_endpoint"),
         *("workers_lost", "scheduler_lost", "worker_refused", "broke_off"),
     )
 )

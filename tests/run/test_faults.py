@@ -52,7 +52,10 @@ DRAWN: list[tuple[str, Fault, int]] = [
     ("redirected", faults.redirect("http://127.0.0.1:9/"), 1),
     ("holds_key", faults.echoes_key("AKIA" + "ABCD" * 4), 1),
 ]
-PAUSES = {300: ("model_drift", faults.wrong_model("someone/else")), 600: ("unauthorised", faults.unauthorised)}
+PAUSES = {
+    300: ("model_drift", faults.wrong_model("someone/else")), 450: ("no_endpoint", faults.http_error(404)),
+    600: ("unauthorised", faults.unauthorised),
+}  # fmt: skip
 ANSWERED = {status for status, then in CALL_STATUSES.items() if then == "answer"}
 
 
@@ -140,7 +143,8 @@ def test_500_faults_in_one_study(whole: tuple[Path, Path], monkeypatch: pytest.M
 
     # None is scored. A pause gives up no slot, a failed attempt leaves no episode, and a slot without one is missing.
     reasons = Counter(event["reason"] for event in events(study, "paused"))
-    assert reasons.total() == paused and reasons["model_drift"] == reasons["authentication"] == 1
+    assert reasons.total() == paused
+    assert {reasons[why] for why in ("model_drift", "authentication", "no_endpoint")} == {1}
     failed = events(study, "failed")
     assert {event["ending"] for event in failed} == {"provider_error"}
     assert report.episodes == len(events(study, "episode")) == report.slots - report.missing == 40 - report.missing

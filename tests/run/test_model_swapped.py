@@ -134,7 +134,7 @@ def test_the_document_names_every_reason_for_a_pause_and_every_way_on() -> None:
     from tests.modelled import ROOT
 
     text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-    for word in ("model_drift", "authentication", "budget", "errors_in_a_row", "interrupted"):
+    for word in ("model_drift", "authentication", "no_endpoint", "budget", "errors_in_a_row", "interrupted"):
         assert f"| `{word}` |" in text
     for way in ("**Stop at a block.**", "**A new plan.**", "**The model's epoch as a factor.**"):
         assert way in text

@@ -177,6 +177,28 @@ def test_a_refused_key_pauses_and_is_told_how_to_go_on(modelled_once: Path, tmp_
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("listens", first_of([True, False]))
+def test_where_nothing_is_served_the_run_pauses_at_once_and_nothing_is_drawn_again(
+    listens: bool, modelled_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong base path, and a server that is down."""
+    monkeypatch.setattr("sealkit.agents.models.exchange._FIRST_S", 0.01)
+    study = copied(modelled_once, tmp_path)
+    with Loopback(policy) as server:
+        wrong = server.url.replace("/v1", "/v2") if listens else "http://127.0.0.1:9/v1"
+        found = call("run", PLAN, "--endpoint", wrong, cwd=study)
+        assert found.code == 3 and f"no slot given up: no_endpoint: {'HTTP 404' if listens else 'nobody'}" in found.err
+        assert wrong in found.err and f"then run again: sealkit run {PLAN} --endpoint URL" in found.err
+        assert {one["status"] for one in calls(study)} == {"no_endpoint" if listens else "no_connection"}
+        standing = ok(call("status", cwd=study)).out
+        assert f"next: start the server, or mend the address (most end in /v1), then sealkit run {PLAN}" in standing
+        assert events(study, "failed") == []
+        if not listens:  # the slow one goes on to the end
+            assert "4 of 4 slots" in ok(run(study, server)).out
+            report = json.loads(ok(call("analyse", PLAN, "--json", cwd=study)).out)
+            assert report["exclusions"]["drawn_again"] == {}
+
+
 @pytest.mark.parametrize("concurrency", ["1", "4"])
 def test_a_model_that_is_swapped_pauses_the_run_and_no_slot_is_lost(
     concurrency: str, modelled_once: Path, tmp_path: Path

@@ -8,12 +8,14 @@ HarnessError
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sealkit.wire.calls import Unanswered
 from sealkit.wire.errors import HarnessError
 
-Reason: TypeAlias = Literal["model_drift", "authentication", "budget", "interrupted"]
+Reason: TypeAlias = Literal["model_drift", "authentication", "no_endpoint", "budget", "interrupted"]
+
+NO_ENDPOINT: Final = "no_endpoint"
 
 
 class ProviderError(HarnessError):

@@ -102,6 +102,8 @@ def http_status_word(status: int) -> Unanswered | None:
         return None
     if status in (401, 403):
         return "unauthorised"
+    if status in (404, 405):
+        return "no_endpoint"
     if status == 429:
         return "rate_limited"
     if status >= 500 or status == 408:

@@ -7,8 +7,8 @@
 
 A gateway is made from a `SealedPlan` whose files are still as they were sealed, or for the pilot of a plan that is
 not sealed. The body of a request, and that of its answer, are in the blob store before `line.calls` names them. A
-body that holds a key, or what looks like one, is neither sent nor kept. After a drift of the model or a refused key,
-every further call raises the same `PauseError` without leaving the process.
+body that holds a key, or what looks like one, is neither sent nor kept. After a drift of the model, a refused key, or
+where no endpoint was met, every further call raises the same `PauseError` without leaving the process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Final
 from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.budget import Budget, Limits, Need, Spent, cost_microusd
 from sealkit.agents.models.endpoint import Endpoint
-from sealkit.agents.models.errors import PauseError, ProviderError
+from sealkit.agents.models.errors import NO_ENDPOINT, PauseError, ProviderError
 from sealkit.agents.models.exchange import PATIENCE, Came, Lost, Patience, Transport, http_status_word, wait_s
 from sealkit.agents.models.reply import Read, no_reply, read_reply
 from sealkit.agents.models.request import encode_request, model_of
@@ -44,7 +44,7 @@ from sealkit.wire.events import Slot, Stage
 WIDTH: Final = 64
 _ALLOWED = object()
 # No reply was made, so none was paid for.
-_FREE: Final = frozenset({"rate_limited", "no_connection", "redirected", "client_error", "unauthorised"})
+_FREE: Final = frozenset({"rate_limited", "no_connection", "redirected", "client_error", "unauthorised", "no_endpoint"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +156,11 @@ class Gateway:
         if call.status == "unauthorised":
             remedy = "set the key of this endpoint in the environment, and run again"
             self.paused = self.paused or PauseError("authentication", call.why, remedy=remedy)
+        elif call.status in ("no_endpoint", "no_connection"):
+            at = self.endpoints[call.role].url
+            why = call.why if call.status == "no_endpoint" else f"nobody answers at {at}: {call.why}"
+            remedy = "start the server, or give --endpoint its base address (most end in /v1); then run again"
+            self.paused = self.paused or PauseError(NO_ENDPOINT, why, remedy=remedy)
         else:
             remedy = "serve the planned model as planned, and run again; docs/models.md names the other ways on"
             self.paused = self.paused or PauseError("model_drift", call.why, remedy=remedy)
@@ -205,13 +210,14 @@ class Line:
         """The model's reply. `ProviderError` if none came, `PauseError` if the run cannot go on."""
         gateway = self._gateway
         question = self._question(ask)
-        waited_ms = 0
+        waited_ms, met = 0, set[str]()
         for http_try in range(1, gateway.patience.tries + 1):
             async with gateway.seats:
                 if gateway.paused is not None:
                     raise gateway.paused
                 call, read, retry_after = await self._try(question, http_try, waited_ms)
             then = CALL_STATUSES[call.status]
+            met.add(call.status)
             if then == "answer":
                 assert call.response is not None
                 return Reply(text=read.text, status=call.status, call=call.response)  # type: ignore[arg-type]
@@ -227,6 +233,8 @@ class Line:
             began = gateway.clock.monotonic_s()
             await gateway.clock.sleep(wait)
             waited_ms = _ms(gateway.clock.monotonic_s() - began)
+        if met == {"no_connection"}:  # an endpoint that is down says nothing of the slot
+            raise gateway.pause(call)
         raise ProviderError(call.status, call.why)  # type: ignore[arg-type]
 
     def _question(self, ask: Ask) -> _Question:
@@ -283,7 +291,8 @@ class Line:
         if word is None:
             read = read_reply(came.body, question.model)
         else:
-            read = no_reply(word, f"HTTP {came.status}: {came.body[:200].decode(errors='replace')!a}")
+            at = f" from {question.endpoint.completions}" if word == "no_endpoint" else ""
+            read = no_reply(word, f"HTTP {came.status}{at}: {came.body[:200].decode(errors='replace')!a}")
         return read, gateway.blobs.put(came.body)
 
     def _record(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sealkit.agents.models.errors import NO_ENDPOINT
 from sealkit.files import to_type
 from sealkit.plan.asked import to_run
 from sealkit.plan.schema import Spec
@@ -100,6 +101,8 @@ def way_on(reason: str, path: Path, spec: Spec, *words: str) -> str:
         return f"serve the planned model as planned, then {again}; docs/models.md names the other ways on"
     if reason == "authentication":
         return f"set the key of the endpoint in the environment, then {again}"
+    if reason == NO_ENDPOINT:
+        return f"start the server, or mend the address (most end in /v1), then {again}"
     if reason == ERRORS_IN_A_ROW:
         return f"mend what failed, then {again}"
     return again

@@ -149,7 +149,7 @@ def test_whatever_it_asks_for_the_wait_is_bounded(told: str) -> None:
     [
         (200, None), (201, "malformed_reply"), (204, "malformed_reply"), (301, "redirected"), (308, "redirected"),
         (400, "client_error"), (401, "unauthorised"), (402, "client_error"), (403, "unauthorised"),
-        (404, "client_error"), (408, "server_error"), (422, "client_error"), (429, "rate_limited"),
+        (404, "no_endpoint"), (405, "no_endpoint"), (408, "server_error"), (422, "client_error"), (429, "rate_limited"),
         (500, "server_error"), (504, "server_error"), (529, "server_error"),
     ],
 )  # fmt: skip

@@ -36,7 +36,6 @@ FAILS: list[tuple[str, Fault, bool]] = [  # status, fault, whether the body is k
     ("too_large", faults.huge, False),
     ("redirected", faults.redirect("http://127.0.0.1:9/"), True),
     ("client_error", faults.http_error(400, "unknown model"), True),
-    ("client_error", faults.http_error(404), True),
     ("malformed_reply", faults.garbage, True),
     ("malformed_reply", faults.cut_in_two, True),
     ("malformed_reply", faults.gzipped, False),
@@ -60,6 +59,8 @@ AGAIN: list[tuple[str, Fault]] = [
 PAUSES: list[tuple[str, str, Fault]] = [
     ("unauthorised", "authentication", faults.unauthorised),
     ("unauthorised", "authentication", faults.http_error(403)),
+    ("no_endpoint", "no_endpoint", faults.http_error(404)),
+    ("no_endpoint", "no_endpoint", faults.http_error(405)),
     ("model_drift", "model_drift", faults.wrong_model("other/model")),
     ("model_drift", "model_drift", faults.usage(completion_tokens=701)),
     ("model_drift", "model_drift", faults.settings(temperature=1.0)),
@@ -136,7 +137,7 @@ def test_nobody_there(bench: Bench) -> None:
         budget = budget_of(bench.sealed.plan.spec, Spent())
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         error, calls = bench.ask(url, warn=told.append, budget=budget)
-    assert isinstance(error, ProviderError)
+    assert isinstance(error, PauseError) and error.reason == "no_endpoint" and url in error.why
     assert len(told) == 1 and told[0].startswith("waiting for the model of role agent: no_connection: "), told
     assert [call.status for call in calls] == ["no_connection"] * 3
     assert {call.charged_tokens for call in calls} == {0}
