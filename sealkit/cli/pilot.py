@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sealkit.cli.out import json_option, plan_argument
-from sealkit.cli.run import concurrency_option, endpoint_option, go, is_broken, jobs_option, tell
+from sealkit.cli.run import broken_step, concurrency_option, endpoint_option, go, is_broken, jobs_option, tell
 from sealkit.files import to_type
 
 
@@ -27,8 +27,10 @@ def command(
     Example:
       sealkit pilot plans/v1.yaml
 
-    The seal then states how many pilot episodes and calls came before it.
+    The seal then states how many pilot episodes and calls came before it. After a mend the same command tries again
+    what has no episode; each try stays on record.
     """
     report = go(plan, "pilot", jobs, endpoints, concurrency)
-    tell(report, as_json, next_step=to_type("seal", plan))
-    ctx.exit(3 if is_broken(report, "pilot") else 0)
+    broken = is_broken(report, "pilot")
+    tell(report, as_json, next_step=broken_step(plan, "pilot") if broken else to_type("seal", plan))
+    ctx.exit(3 if broken else 0)

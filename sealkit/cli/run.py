@@ -12,7 +12,7 @@ from sealkit.agents.models.endpoint import read_endpoints
 from sealkit.cli.clock import now
 from sealkit.cli.out import Progress, cost_in_words, escape, json_option, one_line, plan_argument, print_json
 from sealkit.files import to_type
-from sealkit.plan.asked import to_run
+from sealkit.plan.asked import to_run, to_run_stage
 from sealkit.plan.load import open_plan
 from sealkit.plan.slots import Stage
 from sealkit.run.bench import Bench, open_bench
@@ -84,6 +84,8 @@ def command(
     on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent
     budget or five errors in a row pause it, and so do the first five of an arm. Progress shows counts, never outcomes.
 
+    A smoke run gives no slot up: the same command tries again what has no episode, and each try stays on record.
+
     With --stop, slots that have no episode by now are missing for good, and counted so in every result.
 
     Exit code 3 if an arm has nothing but failures, or if any slot of a smoke run is missing.
@@ -99,7 +101,8 @@ def command(
     else:
         report = go(plan, stage, jobs, endpoints, concurrency, share=share, scheduler=scheduler)
     broken = stop is None and is_broken(report, stage)
-    tell(report, as_json, next_step=_broken_step(plan) if broken else _next_step(plan, stage, share, endpoints))
+    following = broken_step(plan, stage) if broken else _next_step(plan, stage, share, endpoints)
+    tell(report, as_json, next_step=following)
     ctx.exit(3 if broken else 0)
 
 
@@ -108,9 +111,14 @@ def is_broken(report: RunReport, stage: Stage) -> bool:
     return any(arm.broken for arm in report.failing) or (stage == "smoke" and report.missing > 0)
 
 
-def _broken_step(plan: Path) -> str:
+def broken_step(plan: Path, stage: Stage) -> str:
+    """What comes after a run in which an arm only failed: of a stage that is never analysed, the same run again."""
+    again = to_run_stage(plan, open_plan(plan).spec, stage)
+    if stage == "pilot":
+        return f"mend what failed, then {again}"
     amend = f'{to_type("amend", plan)} --reason "…"'
-    return f"find out with {to_type('show', plan)} --debug SLOT, and mend it; if a sealed file changes: {amend}"
+    mend = f"find out with {to_type('show', plan)} --debug SLOT, and mend it; if a sealed file changes: {amend}"
+    return f"{mend}; then {again}" if stage == "smoke" else mend
 
 
 def _next_step(plan: Path, stage: Stage, share: tuple[int, int] | None, endpoints: tuple[str, ...]) -> str:

@@ -23,7 +23,6 @@ from sealkit.agents.models.blobs import Blobs
 from sealkit.agents.models.errors import WithheldError
 from sealkit.run.interrupt import Interrupts, interrupts
 from sealkit.run.progress import Standing, begin_sealed, begin_shard, follow_all
-from sealkit.run.run import STOPPED
 from sealkit.run.shardcalls import copy_bodies
 from sealkit.seal.journal import BLOBS, CALLS, Journal, exclusive, read_head
 from sealkit.seal.recovery import recover
@@ -36,6 +35,7 @@ from sealkit.wire.errors import OutOfOrderError, UntrustedError
 from sealkit.wire.events import Closed, Merged, Paused, ShardLost, Withheld
 from sealkit.wire.journal_head import JournalHead
 from sealkit.wire.merged import Taken
+from sealkit.wire.order import STOPPED
 from sealkit.wire.shardruns import KilledRun
 
 

@@ -5,7 +5,8 @@
 Everything is re-derived from the entries, so a run that was killed knows as much as one that was not. An amendment's
 entry changes what is left: the slots are those of its plan; blocks that it supersedes are run again; a smoke run
 begins anew; slots that failed until they were given up are tried again, unless somebody has looked at outcomes. What a
-closed run left without a try that failed stays so: nobody ends a run, may read its outcomes, and goes on.
+closed run left without a try that failed stays so: nobody ends a run, may read its outcomes, and goes on. A smoke run
+and a pilot are never analysed: each run of theirs that is opened tries again what has no episode, but after `--stop`.
 
 A shard stands where its own journal says, on its share of the slots alone. A main journal that takes a shard over
 holds its entries to that share, and to the counts that the shard was closed with.
@@ -27,7 +28,20 @@ from sealkit.seal.in_force import LOOKED
 from sealkit.seal.pins import Pinned
 from sealkit.wire.chain import Entry
 from sealkit.wire.errors import UntrustedError
-from sealkit.wire.events import Admitted, Amended, Asked, Attempted, Closed, EpisodeKept, Failed, Merged, Paused, Read
+from sealkit.wire.events import (
+    Admitted,
+    Amended,
+    Asked,
+    Attempted,
+    Closed,
+    EpisodeKept,
+    Failed,
+    Merged,
+    Opened,
+    Paused,
+    Read,
+)
+from sealkit.wire.order import NEVER_ANALYSED, STOPPED
 from sealkit.wire.records import Level
 
 
@@ -77,6 +91,7 @@ class Standing:
     ended: bytearray = field(default_factory=bytearray)  # 1: a run was closed without its episode, for good
     abandoned: dict[str, int] = field(default_factory=dict)  # tries that left neither episode nor failure, by arm
     closed: bool = False
+    stopped: bool = False  # by whoever wants nothing more to be run, ever
     in_a_row: InARow = field(default_factory=InARow)
     amendments: Sequence[Pinned] = ()
     spec: Spec | None = None
@@ -107,6 +122,8 @@ class Standing:
         if isinstance(event, (Attempted, EpisodeKept, Failed, Asked, Read)) and event.stage == self.stage:
             if self.closed:
                 raise _refuse(entry, "an attempt, its outcome or a reading after the run was closed")
+            if self.stage == "pilot" and self.index.find(event.slot) is None:
+                return  # of the plan as it was then: no seal binds it before the pilot
             number = self.index(event.slot, where=_place(entry))
             share = self._share_of(entry)
             if share is not None and share.numbers[number] != share.shard:
@@ -118,9 +135,12 @@ class Standing:
                 self.in_a_row.end()  # every slot had its attempts: what led there is no part of a later pause
             else:
                 self._follow_outcome(entry, event, number)
+        elif isinstance(event, Opened) and event.stage == self.stage:
+            self.open_again()
         elif isinstance(event, Closed) and event.stage == self.stage:
             self._follow_end(entry, event)
         elif isinstance(event, Paused) and event.stage == self.stage:
+            self.stopped = event.reason == STOPPED
             self._forgive(event)
         elif isinstance(event, Amended):
             self._amend(entry, event)
@@ -159,7 +179,7 @@ class Standing:
         self.reads.amend(pinned, lambda slot: self.index.find(slot) is not None, looked=looked, closed=self.closed)
         if self.stage != "confirmatory":
             self.abandoned.clear()
-            self.closed = False
+            self.closed = self.stopped = False
             return
         for number, slot in enumerate(slots(pinned.plan.spec, self.stage)):
             old = before.find(slot)
@@ -174,6 +194,22 @@ class Standing:
             left = self.closed and not kept[old] and (looked or not failed[old])
             self.ended[number] = ended[old] or left
         self.closed = self.closed and self.episodes + self._without() == self.index.count and not self.reads.left()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will be run here: closed, and of a stage that is never analysed, whole or stopped."""
+        if not self.closed or self.stage not in NEVER_ANALYSED or self.stopped:
+            return self.closed
+        return self.episodes == self.slots and all(one.made for _, _, one in self.reads.due())
+
+    def open_again(self) -> None:
+        """A run is opened: of a stage that is never analysed, no failure is held against what has no episode."""
+        if self.stage not in NEVER_ANALYSED or self.stopped:
+            return
+        self.closed = False
+        self.failed, self.given_up = _zeros(self.index.count), bytearray(self.index.count)
+        self.in_a_row.end()
+        self.reads.open_again()
 
     def may_try(self, number: int) -> bool:
         """Whether the plan has this slot tried once more."""
@@ -216,9 +252,10 @@ class Standing:
         if event.attempt != self.tried[number] + 1:
             raise _refuse(entry, f"found attempt {event.attempt} at slot {event.slot}, due {self.tried[number] + 1}")
         most = self.spec.sample.attempts.max if self.spec is not None else None
-        if most is not None and self.failed[number] >= most:
+        bound = self.stage != "pilot"  # by the plan as it was then
+        if bound and most is not None and self.failed[number] >= most:
             raise _refuse(entry, f"an attempt at slot {event.slot}, whose {most} attempts by the plan have failed")
-        if not self.may_try(number):
+        if bound and not self.may_try(number):
             how = "which failed in a way that the plan's retry_on does not name"
             raise _refuse(entry, f"an attempt at slot {event.slot}, {how}")
         self.tried[number] += 1
@@ -240,7 +277,7 @@ class Standing:
             slots, episodes, abandoned = share.slots, share.count(self.kept), abandoned - share.abandoned_before
         said = (event.slots, event.episodes, event.abandoned, event.missing)
         due = (slots, episodes, abandoned, slots - episodes)
-        if said != due:
+        if said != due and self.stage != "pilot":
             words = "closed with {} slots, {} episodes, {} abandoned attempts and {} missing"
             raise _refuse(entry, f"found {words.format(*said)}, due {words.format(*due)}")
         self.closed = entry.shard is None

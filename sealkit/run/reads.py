@@ -200,6 +200,13 @@ class Reads:
             one.failed, one.given_up = one.failed - 1, False
         self._in_a_row.clear()
 
+    def open_again(self) -> None:
+        """A run of a stage that is never analysed is opened: no failure is held against what has no reply."""
+        self._in_a_row.clear()
+        for _, _, one in self.due():
+            if not one.made:
+                one.failed, one.given_up = 0, False
+
     def amend(self, pinned: Pinned, has: Callable[[Slot], bool], *, looked: bool, closed: bool) -> None:
         """From here on the plan is this one; what it drops or has run again has no episode.
 

@@ -35,10 +35,9 @@ from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Entry
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.events import Attempted, Closed, Failed, Paused, Withheld, call_lines
+from sealkit.wire.order import STOPPED
 from sealkit.wire.shardruns import KilledRun
 from sealkit.wire.text import shortened
-
-STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,8 @@ def run_stage(
 ) -> RunReport:  # fmt: skip
     """Every slot of the stage has its episode, or has failed as often as the plan allows, after this.
 
+    Of a stage that is never analysed, so often in this run: the same command tries such slots again.
+
     `models` says how models are reached, where the stage asks any; `scheduler` is the address of a Dask cluster's.
     `HarnessError` pauses the run, and nothing recorded is lost.
     """
@@ -82,9 +83,10 @@ def run_stage(
         state, spent, withheld = _standing(bench)
         before = state.episodes
         watch.begin(before)
-        if not state.closed:
+        if not state.is_over:
             with ctrl_c.held():
                 bench.begin_run(journal, now)
+            state.open_again()
             with contextlib.ExitStack() as stack:
                 way = _executing(bench, state, models, jobs=jobs, scheduler=scheduler, spent=spent, withheld=withheld)
                 executor = stack.enter_context(way)

@@ -4,7 +4,8 @@ A chain that holds says that nobody edited it piece by piece. Whoever rewrites a
 sealkit writes is refused here, for every journal that is read, a main one, a shard's or a pilot's.
 
     opened → attempted, asked …            under way until `paused`, `closed` or an amendment; then `opened` again
-    closed                                 once a stage, and once more after an amendment
+    closed                                 once a stage, and once more after an amendment; of a stage that is never
+                                           analysed, once more after `opened`
     analysed → published                   with no amendment, withdrawal or withheld body between
 
 Also refused: `sealed` but as entry 0; a pause for a reason that there is not; torn bytes that were moved elsewhere than
@@ -34,12 +35,15 @@ from sealkit.wire.events import (
     Withheld,
 )
 
+STOPPED: Final = "stopped"  # by `--stop`, for good
 PAUSES: Final = frozenset(
     (
-        *("interrupted", "stopped", "errors_in_a_row", "budget", "authentication", "model_drift", "no_endpoint"),
+        *("interrupted", STOPPED, "errors_in_a_row", "budget", "authentication", "model_drift", "no_endpoint"),
         *("workers_lost", "scheduler_lost", "worker_refused", "broke_off"),
     )
 )
+# Nothing is concluded from these: what one of them left without an episode may be tried again.
+NEVER_ANALYSED: Final[frozenset[Stage]] = frozenset(("smoke", "pilot"))
 TORN: Final = "torn"
 _TORN_FILES: Final = ("journal.jsonl", "episodes.jsonl", "calls.jsonl")
 
@@ -90,6 +94,8 @@ class Order:
         match event:
             case Opened():
                 self._under_way[shard] = event.stage
+                if event.stage in NEVER_ANALYSED:
+                    self._closed.discard((shard, event.stage))
             case Paused() | Closed():
                 self._under_way.pop(shard, None)
                 if isinstance(event, Closed):

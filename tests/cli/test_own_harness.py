@@ -211,6 +211,31 @@ def test_a_script_that_breaks_is_paused_and_never_scored(fresh: Path) -> None:
     assert journal.count(b'"ending":"harness_error"') == 5 and b'"kind":"episode"' not in journal
 
 
+def test_a_pilot_and_a_smoke_run_try_again_what_has_no_episode(fresh: Path) -> None:
+    """Nothing is concluded from them, so a mend is followed by the same command; each try stays on record."""
+    edit(fresh / PLAN, "pilot: null", "pilot: {arm: all, family: all, seed: [40]}")
+    edit(fresh / PLAN, "smoke: {arm: all, family: all, seed: [40]}", "smoke: null")
+    ask = fresh / "harness/ask.py"
+    works = ask.read_text()
+    edit(ask, "slot = json.load(sys.stdin)", 'slot = json.load(sys.stdin)\n    raise SystemExit("out of luck")')
+    for tries in (1, 2):
+        failed = call("pilot", PLAN, "--jobs", "1", cwd=fresh)
+        assert failed.code == 3 and f"next: mend what failed, then sealkit pilot {PLAN}\n" in failed.out
+        standing = ok(call("status", cwd=fresh)).out
+        assert f"failed tries of the pilot run: stepwise {tries}, terse {tries}; the last: " in standing
+        assert "0 pilot episodes\n" in standing and f"next: mend what failed, then sealkit pilot {PLAN}\n" in standing
+    ask.write_text(works)
+    assert "2 of 2 slots have their episode, 2 of them new" in ok(call("pilot", PLAN, "--jobs", "1", cwd=fresh)).out
+    assert f"next: sealkit seal {PLAN}\n" in ok(call("status", cwd=fresh)).out
+    edit(fresh / PLAN, "    terse: {", "    short: {")
+    edit(fresh / PLAN, "stepwise - terse", "stepwise - short")
+    assert "2 of 2 slots have their episode, 1 of them new" in ok(call("pilot", PLAN, "--jobs", "1", cwd=fresh)).out
+    journal = (fresh / RECEIPTS / "pilot" / "journal.jsonl").read_bytes()
+    assert (journal.count(b'"kind":"attempted"'), journal.count(b'"kind":"closed"')) == (7, 4), (
+        "and the seal has its head"
+    )
+
+
 @pytest.mark.slow
 def test_a_slot_whose_attempt_breaks_is_missing(fresh: Path) -> None:
     edit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -13,7 +13,7 @@ from sealkit.run.progress import SlotIndex, Standing, begin
 from sealkit.wire.chain import Entry
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError
-from sealkit.wire.events import Attempted, Closed, EpisodeKept, Event, Failed, Paused, Recovered, Slot
+from sealkit.wire.events import Attempted, Closed, EpisodeKept, Event, Failed, Opened, Paused, Recovered, Slot
 from tests.studies import SMALL, plan_text
 
 SPEC = open_plan_bytes(plan_text(SMALL).encode(), "plans/part.yaml").spec
@@ -150,3 +150,39 @@ def test_what_no_run_can_have_written_is_refused(events: list[Event], says: str)
 def test_slots_are_numbered_in_plan_order() -> None:
     index = SlotIndex(SPEC, "confirmatory")
     assert [index(slot) for slot in slots(SPEC, "confirmatory")] == list(range(index.count)) == list(range(8))
+
+
+# --- stages that are never analysed --------------------------------------------------------------
+
+
+def in_the_smoke_run(*events: Event) -> Standing:
+    """Where the smoke run of two slots stands after these entries."""
+    state = begin(SPEC, "smoke")
+    for number, event in enumerate(events):
+        state.follow(Entry(seq=number, prev=None, time="2026-11-30T12:00:00Z", event=event))
+    return state
+
+
+OPENED = Opened(stage="smoke", pin=PIN, sealkit="0", environment=PIN)
+BY_HAND = Paused(stage="smoke", reason="stopped", detail="enough", calls=None)
+ENDED = Closed(stage="smoke", slots=2, episodes=0, abandoned=0, missing=2)
+HUNDRED: Slot = {"arm": "oracle", "family": "delayed_update", "seed": 100}
+
+
+def tried_twice(first: int) -> Iterator[Event]:
+    """As often as the plan allows, and in vain."""
+    for attempt in (first, first + 1):
+        yield Attempted(stage="smoke", pin=PIN, slot=HUNDRED, attempt=attempt)
+        yield Failed(stage="smoke", pin=PIN, slot=HUNDRED, attempt=attempt, ending="harness_error", why="x", calls=None)
+
+
+def test_a_smoke_run_gives_no_slot_up_for_good() -> None:
+    """A server that was down had used it up."""
+    once = (OPENED, *tried_twice(1), ENDED)
+    state = in_the_smoke_run(*once)
+    number = state.index(HUNDRED)
+    assert state.closed and not state.is_over and not state.may_try(number), "this run is over, not the stage"
+    state = in_the_smoke_run(*once, OPENED, *tried_twice(3), ENDED, OPENED)
+    assert state.may_try(number) and (state.tried[number], state.failed[number]) == (4, 0)
+    state = in_the_smoke_run(OPENED, *tried_twice(1), BY_HAND, ENDED, OPENED)
+    assert state.is_over, "whoever wants nothing more to be run has it so"

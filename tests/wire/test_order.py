@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from sealkit.run.calling import BROKE_OFF, INTERRUPTED
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
-from sealkit.run.run import STOPPED
 from sealkit.run.worker import REFUSED
 from sealkit.wire.chain import Entry
 from sealkit.wire.errors import UntrustedError
@@ -28,7 +27,7 @@ from sealkit.wire.events import (
     Withdrawn,
     Withheld,
 )
-from sealkit.wire.order import PAUSES, Order, torn_name
+from sealkit.wire.order import PAUSES, STOPPED, Order, torn_name
 
 PIN = "sha256:" + "1" * 64
 SEALED = Sealed(plan="p", pin=PIN)
@@ -37,6 +36,7 @@ TRIED = Attempted(stage="confirmatory", pin=PIN, slot={"arm": "a"}, attempt=1)
 ASKED = Asked(stage="smoke", pin=PIN, slot={"arm": "a"}, attempt=1, episode=PIN, reading="r", level="l")
 PAUSED = Paused(stage="confirmatory", reason="budget", detail="", calls=None)
 CLOSED = Closed(stage="confirmatory", slots=1, episodes=1, abandoned=0, missing=0)
+SMOKED = replace(CLOSED, stage="smoke")
 AMENDED = Amended(number=1, pin=PIN, phase="after_last_episode")
 ANALYSED, PUBLISHED = Analysed(results=PIN), Published(edition="e", results=PIN)
 WITHHELD, WITHDRAWN = Withheld(digest=PIN, reason="r"), Withdrawn(what="all", reason="r")
@@ -54,6 +54,8 @@ def follow(*events: Event | tuple[Event, int]) -> None:
 def test_histories_of_sealkit_stand() -> None:
     one = (OPENED, TRIED, PAUSED, OPENED, TRIED, CLOSED, Looked(what="analyse"), ANALYSED, PUBLISHED)
     follow(SEALED, OPENED, TORN, *one[1:], PUBLISHED, AMENDED, *one, WITHHELD, ANALYSED, PUBLISHED)
+    smoke = tuple(replace(event, stage="smoke") for event in (OPENED, TRIED, CLOSED))
+    follow(SEALED, *smoke, *smoke, *one)
     follow(SEALED, (SHARDED, 1), (OPENED, 1), (TRIED, 1), (CLOSED, 1), (SHARDED, 2), (OPENED, 2), (CLOSED, 2), CLOSED)
 
 
@@ -68,6 +70,7 @@ def test_histories_of_sealkit_stand() -> None:
         ((SEALED, OPENED, AMENDED, TRIED), "found attempted, but no run"),
         ((SEALED, OPENED, (TRIED, 1)), "found attempted, but no run"),
         ((SEALED, CLOSED, OPENED, CLOSED), "the confirmatory stage is closed a second time"),
+        ((SEALED, SMOKED, SMOKED), "the smoke stage is closed a second time"),
         ((SEALED, PUBLISHED), "edition 'e' is published without an analysis"),
         ((SEALED, ANALYSED, AMENDED, PUBLISHED), "is published without an analysis"),
         ((SEALED, ANALYSED, WITHHELD, PUBLISHED), "is published without an analysis"),

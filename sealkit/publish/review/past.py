@@ -9,8 +9,6 @@ from pathlib import Path
 
 from sealkit.agents.models.errors import NO_ENDPOINT
 from sealkit.files import to_type
-from sealkit.plan.asked import to_run
-from sealkit.plan.schema import Spec
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
 from sealkit.seal.history import spell_slot
 from sealkit.wire.chain import Entry
@@ -90,9 +88,8 @@ class Past:
             yield f"published, edition {self.edition} in publications/{self.edition}"
 
 
-def way_on(reason: str, path: Path, spec: Spec, *words: str) -> str:
-    """What ends a pause for this reason: what to mend, and what to type."""
-    again = to_run(path, spec, *words)
+def way_on(reason: str, path: Path, again: str) -> str:
+    """What ends a pause for this reason: what to mend, and what to type, which is `again`."""
     if reason == "budget":
         amend = to_type("amend", path, "--reason", "…")
         fewer = f"if some of it is left, {again} --concurrency 1, which sets less aside at once"

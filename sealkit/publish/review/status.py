@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sealkit.files import to_type
 from sealkit.plan.actors import ExternalWorld
-from sealkit.plan.asked import to_run
+from sealkit.plan.asked import to_run, to_run_stage
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
 from sealkit.publish.review.past import Past, way_on
@@ -38,7 +38,7 @@ class Standing:
 def status_of(path: Path, plan: Plan) -> Standing:
     """The standing of one plan; raises as `open_seal` and the journal do if something does not hold."""
     if not beside(path, "seal.json").exists():
-        return Standing(plan.spec.id, "not sealed", _pilot_facts(path, plan), to_type("seal", path))
+        return _before_the_seal(path, plan)
     sealed = open_seal(path)
     sealed.close()
     stage, smoke = (begin_sealed(sealed.pins, stage) for stage in ("confirmatory", "smoke"))
@@ -75,8 +75,8 @@ def status_of(path: Path, plan: Plan) -> Standing:
     if stage.closed:
         return Standing(plan.spec.id, "run", tuple(facts), to_type("analyse", path))
     if past.pause is not None:
-        words = ("--smoke",) if past.pause.stage == "smoke" else ()
-        return Standing(plan.spec.id, "paused", tuple(facts), way_on(past.pause.reason, path, plan.spec, *words))
+        again = to_run_stage(path, plan.spec, past.pause.stage)
+        return Standing(plan.spec.id, "paused", tuple(facts), way_on(past.pause.reason, path, again))
     state = "being run" if stage.episodes or shards else "sealed"
     if merging := _to_merge(sealed, shards, history):
         return Standing(plan.spec.id, state, tuple(facts), merging)
@@ -134,7 +134,8 @@ def _shard_facts(sealed: SealedPlan, shards: Iterable[Shard], main: History) -> 
                 past.follow(entry)
             ends = "closed, not merged" if state.closed else "not closed"
             if past.pause is not None:
-                on = way_on(past.pause.reason, sealed.path, spec, "--shard", f"{said.shard}/{said.of}")
+                again = to_run(sealed.path, spec, "--shard", f"{said.shard}/{said.of}")
+                on = way_on(past.pause.reason, sealed.path, again)
                 ends = f"paused {past.paused_at}: {past.pause.reason}: {past.pause.detail}; next: {on}"
             yield (
                 f"{shard.name}: {state.episodes} of {state.slots} slots have their episode, "
@@ -146,11 +147,20 @@ def _followed(sealed: SealedPlan, shard: Shard) -> Stage:
     return follow_all(begin_shard(sealed.plan.spec, shard.sharded.shard, shard.sharded.of), shard.history().entries())
 
 
-def _pilot_facts(path: Path, plan: Plan) -> tuple[str, ...]:
+def _before_the_seal(path: Path, plan: Plan) -> Standing:
+    """What was piloted; the seal comes next, unless the pilot paused or has nothing but failures."""
+    planned, seal = f"{slot_count(plan.spec, 'confirmatory')} slots planned", to_type("seal", path)
     folder = receipts_folder(study_of(path), plan) / "pilot"
     if not (folder / JOURNAL).exists():
-        return (f"{slot_count(plan.spec, 'confirmatory')} slots planned, no pilot",)
-    stage = begin(plan.spec, "pilot")
+        return Standing(plan.spec.id, "not sealed", (f"{planned}, no pilot",), seal)
+    stage, past = begin(plan.spec, "pilot"), Past()
     for entry in open_history(folder, inside=study_of(path), first=None).entries():
         stage.follow(entry)
-    return (f"{slot_count(plan.spec, 'confirmatory')} slots planned, {stage.episodes} pilot episodes",)
+        past.follow(entry)
+    following, again = seal, to_run_stage(path, plan.spec, "pilot")
+    if past.pause is not None:
+        following = way_on(past.pause.reason, path, again)
+    elif past.failed and not stage.episodes:
+        following = f"mend what failed, then {again}"
+    facts = (f"{planned}, {counted(stage.episodes, 'pilot episode')}", *past.facts())
+    return Standing(plan.spec.id, "not sealed", facts, following)
