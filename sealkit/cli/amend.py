@@ -12,12 +12,14 @@ from sealkit.files import to_type
 from sealkit.plan.asked import to_run
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
+from sealkit.run.drawn_again import FailedTries
 from sealkit.seal.amend import Draft, amending, withdraw
 from sealkit.seal.changelog import CHANGELOG
 from sealkit.seal.changes import ASKED, unchanged_words
 from sealkit.seal.commitment import Amendment, Impact, PlanSeal, amendment_name
 from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import phase_in_words
+from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.impact import Replayed, replay_recorded
 from sealkit.wire.canon import decode_value, encode_record
 from sealkit.wire.digest import digest_bytes, short
@@ -70,6 +72,7 @@ def command(
                 raise
             _tell_completed(draft, as_json)
             return
+        tries = _failed_tries(draft.sealed)
         pin = None if dry_run else digest_bytes(encode_record(amendment) + b"\n")
         if not dry_run:
             draft.commit(amendment).close()  # first: whoever reads along may close the pipe
@@ -77,8 +80,18 @@ def command(
             print_json(_document(draft, amendment, replayed, pin))
         else:
             _print(draft, amendment, replayed)
+            if tries:
+                click.echo(f"\n  {escape(tries)}")
     if not as_json:
         _print_next(plan, draft, amendment, pin)
+
+
+def _failed_tries(sealed: SealedPlan) -> str:
+    """What tries that failed so far will cost, in a sentence; empty if nothing."""
+    history, tries = sealed.history(), FailedTries(sealed)
+    for entry in history.entries():
+        tries.see(entry, history.calls)
+    return str(tries)
 
 
 def _replay(draft: Draft) -> Replayed:

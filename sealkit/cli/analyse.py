@@ -19,6 +19,7 @@ from sealkit.infer.verdicts import Verdict
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.claims.amended import Amended, amended
+from sealkit.publish.claims.lost_values import held_by_cap
 from sealkit.publish.not_proved import not_proved
 from sealkit.publish.pages.parts import named, rows_of
 from sealkit.publish.pages.planned_parts import beware
@@ -58,7 +59,7 @@ def command(plan: Path, as_json: bool) -> None:
     print_analysis(spec, analysis)
     for one in found.not_admitted[:_MOST_NAMED]:
         click.echo(f"  {one.slot}: {one.admission.status}: {escape(one.admission.why)}")
-    print_amended(after)
+    print_amended(after, held_by_cap(analysis.record))
     state = "recorded in the journal" if new else "as recorded in the journal before"
     click.echo(f"\nresults {short(digest_bytes(analysis.line))}, {state}")
     click.echo("not proved:")
@@ -96,11 +97,18 @@ def print_analysis(spec: Spec, analysis: Analysis) -> None:
     )
 
 
-def print_amended(after: Amended) -> None:
-    """What amendments, withdrawals and lost readings make of the analysis; nothing if there are none."""
+def print_amended(after: Amended, held: Mapping[str, str]) -> None:
+    """What amendments, withdrawals and lost outcomes make of the analysis; nothing if there are none.
+
+    A claim has the one status here that `publish` gives it: what is withheld is not called exploratory too.
+    """
+    withheld = {**held, **after.reservations.withheld}
+    exploratory = {
+        name: why for name, why in after.reservations.exploratory.items() if not {name, "*"} & withheld.keys()
+    }
     for row in after.analyses:
         click.echo(f"  {_earlier_analysis(row)}")
-    if not (after.rows or after.reservations.withheld or after.reservations.exploratory):
+    if not (after.rows or withheld or exploratory):
         return
     heading("amendments" if after.rows else "claims")
     for row in after.rows:
@@ -119,7 +127,7 @@ def print_amended(after: Amended) -> None:
         click.echo(f"  {name}, as asked before amendment {row['amendment']}: {row['verdict']}")
     for ruling in after.earlier_claims:
         click.echo(f"  withheld: claim {ruling.name}: {escape(ruling.why)}")
-    for status, reasons in (("withheld", after.reservations.withheld), ("exploratory", after.reservations.exploratory)):
+    for status, reasons in (("withheld", withheld), ("exploratory", exploratory)):
         for name, why in reasons.items():
             click.echo(f"  {status}: {'every claim' if name == '*' else f'claim {name}'}: {escape(why)}")
 

@@ -185,6 +185,7 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
              "abandoned_attempts": report.abandoned, "missing": report.missing,
              **({"failing": {arm.arm: {"failed": arm.failed, "last": arm.last} for arm in report.failing}}
                 if report.failing else {}),
+             **({"failed_tries": report.tries} if report.tries else {}),
              **({"readings": report.readings, "read": report.read, "abandoned_readings": report.readings_abandoned}
                 if report.readings else {}),
              **({"killed": [str(one) for one in report.killed]} if report.killed else {}), **used}
@@ -198,6 +199,8 @@ def tell(report: RunReport, as_json: bool, *, next_step: str) -> None:
         click.echo(str(killed))
     for arm in report.failing:
         click.echo(f"arm {escape(str(arm))}")
+    if report.tries:
+        click.echo(escape(report.tries))
     if report.readings:
         left = f", {report.readings_abandoned} tries abandoned" if report.readings_abandoned else ""
         click.echo(f"{report.read} of {report.readings} readings by models have their reply{left}")

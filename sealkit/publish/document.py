@@ -23,7 +23,7 @@ from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.claims.amended import Amended, amended, off_the_map
 from sealkit.publish.claims.gates_ruled import gates_by_hypothesis
-from sealkit.publish.claims.lost_values import drawn_again, verdicts_cut_off, with_tries
+from sealkit.publish.claims.lost_values import held_by_cap, verdicts_cut_off, with_tries
 from sealkit.publish.failures import Failures
 from sealkit.publish.methods import Course, methods
 from sealkit.publish.not_proved import not_proved
@@ -161,16 +161,11 @@ def _whose(state: VerifierState) -> str:
 def _reservations(analysis: Analysis, after: Amended, gates: tuple[GateRuling, ...]) -> Reservations:
     """What holds claims back: withdrawals, amendments, and what holds back all, lost outcomes and closed gates."""
     shut = ", ".join(gate.gate for gate in gates if not gate.open)
-    exclusions = analysis.record.get("exclusions")
-    over = exclusions.get("over_cap") if isinstance(exclusions, dict) else None
     held: dict[str, str] = {}
     if shut or not gates:
         held["*"] = f"a gate is closed: {shut}" if gates else "the plan names no gate"
-    if isinstance(over, list) and over:
-        again = ", or drawn again after a failed try," if drawn_again(analysis.record) else ""
-        what = f"more slots are without an outcome{again} than the plan's exclusion cap allows"
-        held["*"] = f"{what}, in {', '.join(map(str, over))}"
-    return replace(after.reservations, withheld=held | dict(after.reservations.withheld))
+    withheld = held | held_by_cap(analysis.record) | dict(after.reservations.withheld)
+    return replace(after.reservations, withheld=withheld)
 
 
 def claim_row(spec: Spec, ruling: ClaimRuling) -> Json:

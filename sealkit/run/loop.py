@@ -101,6 +101,11 @@ class Loop(ABC, Generic[W, E]):
     def errors_in_a_row(self) -> int:
         """How many tries have failed one after another."""
 
+    @property
+    def counting(self) -> str:
+        """What tries that failed so far will cost, in a sentence; empty if nothing."""
+        return ""
+
     def go(self) -> None:
         """Nothing is left after this. `HarnessError` if the run pauses; Ctrl-C or a defect pauses it too."""
         waiting = self.left()
@@ -176,9 +181,10 @@ class Loop(ABC, Generic[W, E]):
         if self.errors_in_a_row >= MOST_ERRORS_IN_A_ROW:
             self.executor.stop(at_once=True)
             self._pause(ERRORS_IN_A_ROW, outcome.why)
+            counting = f"\n  {self.counting}" if self.counting else ""
             raise HarnessError(
                 f"{MOST_ERRORS_IN_A_ROW} errors in a row, the last: {outcome.why}",
-                remedy="the run is paused and no slot given up; mend it and run again",
+                remedy=f"the run is paused and no slot given up; mend it and run again{counting}",
             )
         if outcome.ending in self.attempts.retry_on and failures < self.attempts.max:
             self.handed_out.appendleft(self.begin(one.work))

@@ -20,6 +20,7 @@ from sealkit.plan.slots import Slot
 from sealkit.run.bench import Bench
 from sealkit.run.calling import Models, calling
 from sealkit.run.cluster import Asks, on_cluster
+from sealkit.run.drawn_again import FailedTries
 from sealkit.run.executor import Executor, executing
 from sealkit.run.failing import Failing, failing_arms
 from sealkit.run.interrupt import interrupts
@@ -48,7 +49,8 @@ class RunReport:
     `readings_abandoned` tries neither a reply nor a failure.
     `spent` is what calls to models used, in this run and those before it; None if the stage asks no model. `priced`:
     every model that it asks has a price in the plan, so that the cost is known. `failing` are the arms with slots that
-    failed; `killed` the earlier runs of this shard that were cut off without a word.
+    failed; `tries` says which failed tries count against the exclusion cap; `killed` the earlier runs of this shard
+    that were cut off without a word.
     """
 
     slots: int
@@ -62,6 +64,7 @@ class RunReport:
     spent: Spent | None
     priced: bool
     failing: tuple[Failing, ...]
+    tries: str
     killed: tuple[KilledRun, ...]
 
 
@@ -80,7 +83,7 @@ def run_stage(
         raise UsageError(f"no endpoint serves the model roles {', '.join(bench.roles)}", remedy="give --endpoint")
     with bench.writing(now) as journal, interrupts() as ctrl_c:
         desk = Desk(bench, journal, now, watch, ctrl_c)
-        state, spent, withheld = _standing(bench)
+        state, spent, withheld, tries = _standing(bench)
         before = state.episodes
         watch.begin(before)
         if not state.is_over:
@@ -90,23 +93,23 @@ def run_stage(
             with contextlib.ExitStack() as stack:
                 way = _executing(bench, state, models, jobs=jobs, scheduler=scheduler, spent=spent, withheld=withheld)
                 executor = stack.enter_context(way)
-                _Slots(desk, state, executor).go()
+                _Slots(desk, state, executor, tries).go()
                 spent = executor.spent or spent
             if bench.reading_roles and models is not None:
                 state, spent = _read(desk, models, spent, withheld)
             with ctrl_c.held():
                 journal.append(_closed(bench, state), now=now())
-        return _report(bench, state, spent, new=state.episodes - before)
+        return _report(bench, state, spent, tries, new=state.episodes - before)
 
 
-def _report(bench: Bench, state: Standing, spent: Spent, *, new: int) -> RunReport:
+def _report(bench: Bench, state: Standing, spent: Spent, tries: FailedTries | None, *, new: int) -> RunReport:
     readings = [one for _, _, one in state.reads.due()]
     return RunReport(
         slots=state.slots, episodes=state.episodes, new=new, abandoned=sum(state.abandoned.values()),
         missing=state.slots - state.episodes, readings=len(readings), read=sum(one.made for one in readings),
         readings_abandoned=state.reads.abandoned,
         spent=spent if bench.roles else None, priced=is_priced(bench.plan.spec, bench.roles),
-        failing=failing_arms(state), killed=tuple(bench.killed),
+        failing=failing_arms(state), tries=str(tries or ""), killed=tuple(bench.killed),
     )  # fmt: skip
 
 
@@ -116,14 +119,14 @@ def stop_stage(bench: Bench, reason: str, *, now: Callable[[], datetime]) -> Run
     `OutOfOrderError` if it is closed already.
     """
     with bench.writing(now) as journal, interrupts() as ctrl_c:
-        state, spent, _ = _standing(bench)
+        state, spent, _, tries = _standing(bench)
         if state.closed:
             raise OutOfOrderError("the run has come to its end already", where=str(bench.plan_path))
         with ctrl_c.held():
             bench.begin_run(journal, now)
             journal.append(Paused(stage=bench.stage, reason=STOPPED, detail=reason, calls=None), now=now())
             journal.append(_closed(bench, state), now=now())
-        return _report(bench, state, spent, new=0)
+        return _report(bench, state, spent, tries, new=0)
 
 
 def _read(desk: Desk, models: Models, spent: Spent, withheld: frozenset[str]) -> tuple[Standing, Spent]:
@@ -137,21 +140,26 @@ def _read(desk: Desk, models: Models, spent: Spent, withheld: frozenset[str]) ->
         return state, executor.spent or spent
 
 
-def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str]]:
+def _standing(bench: Bench) -> tuple[Standing, Spent, frozenset[str], FailedTries | None]:
     """Where the stage stands, what all stages and pins of its journal have spent, and bodies that are withheld.
+
+    And the failed tries that count, of a stage that is analysed.
 
     `OutOfOrderError` if it may not be run: shards wait to be merged.
     """
     state, spent = bench.begin(), Spent()
     withheld: set[str] = set()
     history = bench.history()
+    tries = FailedTries(bench.sealed) if bench.sealed is not None and bench.stage == "confirmatory" else None
     for entry, _ in history:
         state.follow(entry)
+        if tries is not None:
+            tries.see(entry, history.calls)
         if isinstance(entry.event, Withheld):
             withheld.add(entry.event.digest)
         spent = added(spent, _spent(history, entry))
     bench.check_may_run(history)
-    return state, spent, frozenset(withheld)
+    return state, spent, frozenset(withheld), tries
 
 
 def _spent(history: History, entry: Entry) -> Spent:
@@ -201,9 +209,9 @@ def _closed(bench: Bench, state: Standing) -> Closed:
 class _Slots(Loop[Slot, Executor]):
     """The slots of a stage that are left, each an attempt or more."""
 
-    def __init__(self, desk: Desk, state: Standing, executor: Executor) -> None:
+    def __init__(self, desk: Desk, state: Standing, executor: Executor, tries: FailedTries | None) -> None:
         super().__init__(desk, executor)
-        self.state = state
+        self.state, self.tries = state, tries
 
     def left(self) -> Iterator[Slot]:
         for slot in self.bench.drawn():
@@ -236,8 +244,14 @@ class _Slots(Loop[Slot, Executor]):
             why=why, calls=call_lines(broke.calls),
         )  # fmt: skip
         self.journal.append(failed, now=self.now(), calls=broke.calls)
+        if self.tries is not None:
+            self.tries.add(failed, broke.calls)
         return self.state.settle(one.work, failed)
 
     @property
     def errors_in_a_row(self) -> int:
         return self.state.in_a_row.longest
+
+    @property
+    def counting(self) -> str:
+        return str(self.tries or "")

@@ -207,6 +207,11 @@ def test_a_script_that_breaks_is_paused_and_never_scored(fresh: Path) -> None:
     ok(call("seal", PLAN, cwd=fresh))
     ran = call("run", PLAN, "--jobs", "1", cwd=fresh)
     assert ran.code == 3 and "5 errors in a row" in ran.err and "its last words: out of luck" in ran.err
+    counting = (
+        "count against the exclusion cap: 3 in terse, 2 in stepwise; the cap 0.05 lets 2 of the 40 slots of an arm "
+    )
+    for said in (ran.err, ok(call("status", cwd=fresh)).out):
+        assert counting in said and "; beyond it, so that claims are withheld: terse; no amendment takes" in said
     journal = (fresh / RECEIPTS / "journal.jsonl").read_bytes()
     assert journal.count(b'"ending":"harness_error"') == 5 and b'"kind":"episode"' not in journal
 

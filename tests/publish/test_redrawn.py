@@ -10,10 +10,13 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
+from sealkit.cli.analyse import print_amended
 from sealkit.cli.init import make_own_harness
 from sealkit.infer.cells import Cells
+from sealkit.infer.claims import Reservations
 from sealkit.infer.flow import tries_again
 from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.publish.claims.lost_values import held_by_cap
 from sealkit.publish.review.measuring import Measuring
 from sealkit.publish.review.redrawn import Redrawn
 from sealkit.seal.sealed import SealedPlan
@@ -156,3 +159,15 @@ def test_a_script_that_draws_its_bad_draws_again_supports_no_claim(tmp_path: Pat
         "was built again from its bundle, the same bytes"
         in ok(call("verify", edition, "--replay=unsafe", cwd=study)).out
     )
+
+
+def test_analyse_says_withheld_where_publish_does(capsys: pytest.CaptureFixture[str]) -> None:
+    held = held_by_cap({"exclusions": {"over_cap": ["terse"], "drawn_again": {"terse": 3}}})
+    after = SimpleNamespace(
+        analyses=(), rows=(), sensitivity=None, other_code={}, differing=(), earlier=(), earlier_claims=(),
+        reservations=Reservations(withheld={}, exploratory={"steps-help": "an earlier pin's cap"}),
+    )  # fmt: skip
+    print_amended(cast(Any, after), held)
+    said = capsys.readouterr().out
+    assert "withheld: every claim: more slots are without an outcome, or drawn again" in said
+    assert "exploratory" not in said

@@ -31,6 +31,17 @@ def over_the_cap(sealed: SealedPlan, record: Row) -> tuple[Lost, ...]:
     return tuple(lost for lost in lost_quoted(record) if lost.over(cap))
 
 
+def held_by_cap(record: Row) -> dict[str, str]:
+    """Why every claim is withheld, under `*`, where an arm lost more slots than the plan's cap allows; else nothing."""
+    exclusions = record.get("exclusions")
+    over = exclusions.get("over_cap") if isinstance(exclusions, dict) else None
+    if not isinstance(over, list) or not over:
+        return {}
+    again = ", or drawn again after a failed try," if drawn_again(record) else ""
+    what = f"more slots are without an outcome{again} than the plan's exclusion cap allows"
+    return {"*": f"{what}, in {', '.join(map(str, over))}"}
+
+
 def held_by_values(sealed: SealedPlan, record: Row) -> dict[str, str]:
     """By claim that rests on such an effect, why it is withheld."""
     spec, over = sealed.plan.spec, over_the_cap(sealed, record)

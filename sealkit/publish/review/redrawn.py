@@ -15,28 +15,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from sealkit.infer.cells import Cells
-from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.readings import ReadingKey
 from sealkit.plan.schema import Spec
 from sealkit.publish.review.measuring import Measuring
 from sealkit.publish.review.other_code import FarCells
+from sealkit.run.drawn_again import is_drawn_again, may_be_chosen
 from sealkit.run.progress import SlotIndex
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
-from sealkit.seal.journal import CALLS
 from sealkit.seal.sealed import SealedPlan
-from sealkit.wire.attempts import read_calls
 from sealkit.wire.chain import Entry
 from sealkit.wire.events import Failed, Read, Slot
 
-OUTSIDE: Final = "provider_error"
-# What an endpoint does of its own accord, before any of a reply is known.
-NO_REPLY: Final = frozenset(
-    ("rate_limited", "server_error", "no_connection", "connection_lost", "timeout", "redirected")
-)
 _OneReading: TypeAlias = tuple[str, ReadingKey]  # of the episode with this digest
 
 
@@ -52,8 +45,9 @@ class Redrawn:
     def see(self, entry: Entry, calls: bytes) -> None:
         """Take one entry into account."""
         event = entry.event
-        if isinstance(event, Failed) and event.stage == "confirmatory" and not self._from_outside(event, calls):
-            self._count(event.slot, 1)
+        if isinstance(event, Failed):
+            if is_drawn_again(self._sealed.under(event.pin).plan.spec, event, calls):
+                self._count(event.slot, 1)
         elif isinstance(event, Read) and event.stage == "confirmatory":
             self._see_reading(event, calls)
 
@@ -61,7 +55,7 @@ class Redrawn:
         """One that is never made is missing; one that is made after a reply that was not taken was drawn again."""
         one = event.episode, (event.reading, event.level)
         if event.ending not in HEARD:
-            self._pending[one] += bool(calls) and _may_be_chosen(calls)
+            self._pending[one] += bool(calls) and may_be_chosen(calls)
         elif tries := self._pending.pop(one, 0):
             self._count(event.slot, tries)
             self._readings[" ".join(one[1])] += tries
@@ -69,12 +63,6 @@ class Redrawn:
     def _count(self, slot: Slot, tries: int) -> None:
         key = spell_slot(slot)
         self._tries[key] = slot, self._tries.get(key, (slot, 0))[1] + tries
-
-    def _from_outside(self, event: Failed, calls: bytes) -> bool:
-        """Whether the gateway recorded that none of its requests came to anything; who asks by himself has none."""
-        world = self._sealed.under(event.pin).plan.spec.world
-        recorded = event.ending == OUTSIDE and bool(calls) and not isinstance(world, ExternalWorld)
-        return recorded and not _may_be_chosen(calls)
 
     def beside(self, readings: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
         """The counts of readings, by reading and level, with the tries of each that count, where there are any."""
@@ -97,8 +85,3 @@ class Redrawn:
         for slot, tries in self._tries.values():
             if index.find(slot) is not None:
                 cells.draw_again(slot, tries)
-
-
-def _may_be_chosen(calls: bytes) -> bool:
-    """Whether a reply came to any of these requests, or what was asked may be why none did."""
-    return any(call.status not in NO_REPLY for call in read_calls(calls, where=CALLS))

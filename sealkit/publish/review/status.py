@@ -13,6 +13,7 @@ from sealkit.plan.asked import to_run, to_run_stage
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
 from sealkit.publish.review.past import Past, way_on
+from sealkit.run.drawn_again import FailedTries
 from sealkit.run.failing import failing_arms
 from sealkit.run.progress import Standing as Stage
 from sealkit.run.progress import begin, begin_sealed, begin_shard, follow_all
@@ -42,11 +43,12 @@ def status_of(path: Path, plan: Plan) -> Standing:
     sealed = open_seal(path)
     sealed.close()
     stage, smoke = (begin_sealed(sealed.pins, stage) for stage in ("confirmatory", "smoke"))
-    history, past = sealed.history(), Past()
+    history, past, tries = sealed.history(), Past(), FailedTries(sealed)
     history.merging()
     for entry in history.entries():
         stage.follow(entry)
         smoke.follow(entry)
+        tries.see(entry, history.calls)
         past.follow(entry)
     earlier = past.smoke - smoke.episodes
     facts = [
@@ -67,6 +69,7 @@ def status_of(path: Path, plan: Plan) -> Standing:
         facts.append(f"the working tree has drifted from the seal: {drift[0]}{' …' if drift[1:] else ''}")
     facts += [f"arm {failing}" for failing in failing_arms(stage)]
     facts += past.facts()
+    facts += [str(tries)] if str(tries) else []
     if past.edition is not None:
         folder = sealed.study / "publications" / past.edition
         return Standing(plan.spec.id, "published", tuple(facts), to_type("verify", folder, "--replay"))
