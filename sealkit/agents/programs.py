@@ -4,6 +4,7 @@
     program = subprocess.Popen(..., env={**environment, **mark}, start_new_session=True)
     ...
     end(program, mark)
+    last_words(stderr, folder), quoted(line)     # what it wrote, to be told to whoever wrote the program
 
 The process group is killed first. What has left it (`setsid`, a double fork) still has the mark in its environment: on
 Linux every process that shows it is killed, until none does. Not found: a process that was started with an environment
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -21,7 +23,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from sealkit.agents.models.secrets import Watch
+
 MARK: Final = "SEALKIT_ATTEMPT"
+MOST_WORDS: Final = 1 << 14  # of what a program writes to its standard error, the end
+_QUOTED: Final = 60
 _PROCESSES: Final = Path("/proc")
 _MOST_ROUNDS: Final = 100  # one that forks faster than it is killed is left to the system's own limits
 
@@ -41,6 +47,30 @@ def end(program: subprocess.Popen[bytes], mark: Mapping[str, str]) -> None:
         if not sum(_kill(number, f"{MARK}={mark[MARK]}".encode()) for number in _numbers()):
             break
     program.wait()
+
+
+def last_words(words: bytes, folder: Path) -> str:
+    """The last line that a program wrote to its standard error, behind the place that a traceback names; or nothing.
+
+    Paths in `folder` are told from there on.
+
+    >>> last_words(b'  File "/study/agent.py", line 3, in <module>\\nValueError: boom\\n', Path("/study"))
+    'agent.py line 3: ValueError: boom'
+    """
+    text = words.decode(errors="replace").replace(f"{folder}{os.sep}", "")
+    lines = text.strip().splitlines()
+    places = re.findall(r'^  File "([^"]+)", line (\d+)', text, re.MULTILINE)
+    own = [f"{path} line {line}: " for path, line in places if not path.startswith(("/", "<"))]
+    return f"{own[-1] if own else ''}{lines[-1]}" if lines else ""
+
+
+def quoted(line: bytes, watch: Watch) -> str:
+    """How what a program wrote begins, for its author to know it again; nothing of it if it holds a key."""
+    if watch.found_in(line):
+        return "what looks like a key"
+    if not line:
+        return "nothing"
+    return f"{line[:_QUOTED].decode(errors='replace')!a}{'…' if len(line) > _QUOTED else ''}"
 
 
 def _numbers() -> Iterator[int]:

@@ -32,7 +32,7 @@ from typing import IO, Final, NoReturn, cast
 import msgspec
 
 from sealkit.agents.models.secrets import Watch, secret_parts
-from sealkit.agents.programs import end, new_mark
+from sealkit.agents.programs import MOST_WORDS, end, last_words, new_mark, quoted
 from sealkit.plan.actors import ExternalWorld
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_value
 from sealkit.wire.digest import digest_bytes
@@ -53,7 +53,6 @@ FIXED: Final[Mapping[str, str]] = {
     "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
 }  # fmt: skip
 _CHUNK: Final = 1 << 16
-_MAX_WORDS: Final = 1 << 14
 _SHORTEST_SECRET: Final = 8  # shorter values stand in texts by chance
 _MOST_FAULTS: Final = 4
 
@@ -148,7 +147,10 @@ def read_answer(raw: bytes, *, where: str) -> Answer:
         encode_value(value)  # so narrow that a record can hold it; names the place of a float
         return msgspec.convert(value, Answer)
     except (ValueError, RecursionError, MalformedError, msgspec.ValidationError) as error:
-        raise HarnessError(f"no answer that a record can hold: {str(error)[:300]}", where=where) from error
+        begins = f"; what it wrote begins {quoted(raw, Watch(()))}" if isinstance(error, json.JSONDecodeError) else ""
+        alone = ", and nothing but its answer may stand on its standard output" if begins and raw else ""
+        what = f"no answer that a record can hold: {str(error)[:300]}{begins}{alone}"
+        raise HarnessError(what, where=where) from error
 
 
 def _distinct(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -232,7 +234,7 @@ class _Asking:
         if not chunk:
             selector.unregister(pipe)
         elif is_words:
-            self._words = (self._words + chunk)[-_MAX_WORDS:]
+            self._words = (self._words + chunk)[-MOST_WORDS:]
         else:
             self._output += chunk
             if len(self._output) > MAX_LINE:
@@ -259,11 +261,10 @@ class _Asking:
     def _last_words(self) -> str:
         stderr = cast(IO[bytes], self._process.stderr)
         with contextlib.suppress(BlockingIOError):
-            self._words = (self._words + os.read(stderr.fileno(), _MAX_WORDS))[-_MAX_WORDS:]
-        lines = self._words.decode(errors="replace").strip().splitlines()
-        if not lines:
+            self._words = (self._words + os.read(stderr.fileno(), MOST_WORDS))[-MOST_WORDS:]
+        last = self._command.blotted(last_words(self._words, self._command.study))
+        if not last:
             return ""
-        last = self._command.blotted(lines[-1])
         if self._command.leaks(last.encode()):
             return "; its last words hold what looks like a key"
         return f"; its last words: {shortened(last, 300)}"

@@ -22,6 +22,7 @@ from sealkit.wire.episode import Trusted
 from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.trace import RESERVED, is_blocked, noop
 from sealkit.world.loader import LoadedWorld
+from sealkit.world.places import raised
 from sealkit.world.sdk import View
 from sealkit.world.witness import Recorder, open_scenario
 
@@ -66,7 +67,7 @@ def advance(playing: Playing, reply: Reply | None) -> Ask | bytes:
     except BaseException as error:  # GeneratorExit too; it is never the agent's failure
         if is_ctrl_c(error):
             raise
-        raise HarnessError(f"the world or its agent raised {type(error).__name__}: {error}") from error
+        raise HarnessError(f"the world or its agent {raised(error)}") from error
 
 
 def give_up(playing: Playing) -> None:

@@ -29,6 +29,7 @@ from sealkit.wire.records import Json
 from sealkit.wire.scenario import check_scenario
 from sealkit.wire.verdict import Verdict
 from sealkit.world.draws import Draws
+from sealkit.world.places import raised
 from sealkit.world.sdk import Judge, Outline, Probe, Reader, Scripted, Session
 from sealkit.world.sessions import DetachedSession, PureSession, copied
 
@@ -188,7 +189,7 @@ def load_package(folder: Path, name: str, *, remedy: str = "") -> ModuleType:
         with _from_source():
             spec.loader.exec_module(module)
     except Exception as error:  # a study's own code may raise anything
-        raise HarnessError(f"loading it raised {type(error).__name__}: {error}", where=str(entry)) from error
+        raise HarnessError(f"loading it {raised(error)}", where=str(entry)) from error
     return module
 
 
@@ -209,7 +210,7 @@ def _submodule(package: ModuleType, name: str) -> ModuleType:
             return import_module(f"{package.__name__}.{name}")
     except Exception as error:  # a study's own code may raise anything
         where = f"{package.__name__.removeprefix('sealkit_study.').replace('.', '/')}/{name}.py"
-        raise HarnessError(f"loading it raised {type(error).__name__}: {error}", where=where) from error
+        raise HarnessError(f"loading it {raised(error)}", where=where) from error
 
 
 def _declared(module: ModuleType, name: str) -> object:
@@ -290,7 +291,7 @@ def _made(world: LoadedWorld, family: str, seed: int, params: Mapping[str, Json]
     try:
         outline = world.module.scenario(family, seed, draws, **params)
     except Exception as error:  # a study's own code may raise anything
-        raise HarnessError(f"raised {type(error).__name__}: {error}", where=where) from error
+        raise HarnessError(raised(error), where=where) from error
     if not isinstance(outline, Outline):
         raise HarnessError(f"found {type(outline).__name__}, due an Outline", where=where)
     return _checked(world, family, seed, params, outline, where)

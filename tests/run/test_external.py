@@ -145,11 +145,11 @@ def test_last_words_with_a_key_that_was_not_passed_on_are_not_repeated(tmp_path:
     ("script", "says"),
     [
         ("import sys; sys.exit(3)", "ended with status 3"),
-        ("1 / 0", "its last words: ZeroDivisionError: division by zero"),
+        ("1 / 0", "script.py line 1: ZeroDivisionError: division by zero"),
         ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
         ("import sys; print('\\x1b[31mred', file=sys.stderr); sys.exit(1)", "last words: \\x1b[31mred"),
         ("", "no answer that a record can hold"),
-        ("print('hello')", "no answer that a record can hold"),
+        ("print('hello')", "char 0); what it wrote begins 'hello\\n', and nothing but its answer may stand on its standard output"),
         ("print('[]')", "no answer that a record can hold: Expected `object`"),
         ("print('{}{}')", "Extra data"),
         ("print('[' * 100_000)", "no answer that a record can hold"),

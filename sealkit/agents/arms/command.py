@@ -24,6 +24,8 @@ import msgspec
 from sealkit.agents.arms.own import check_role
 from sealkit.agents.arms.pipe import Pipe
 from sealkit.agents.arms.scene import Scene, scene_of
+from sealkit.agents.models.secrets import Watch
+from sealkit.agents.programs import quoted
 from sealkit.agents.turns import Action, Ask, Fault, Message, Move, Player, Turn
 from sealkit.plan.actors import CommandArm
 from sealkit.wire.canon import check_value
@@ -116,9 +118,11 @@ class CommandPlayer:
             line = msgspec.json.decode(raw, type=Line)
             check_value(Entered(act=line.act, memory=line.memory), where="")  # here, not at some later act
         except (msgspec.MsgspecError, MalformedError, RecursionError) as error:
-            raise HarnessError(f"wrote what is no line of an arm: {error}", where=where) from error
+            what = f"wrote what is no line of an arm: {error}; it begins {quoted(raw, Watch(()))}"
+            raise HarnessError(what, where=where) from error
         if sum(part is not None for part in (line.ask, line.act, line.stop)) != 1:
-            raise HarnessError("wrote a line that is not one of ask, act and stop", where=where)
+            what = f"wrote a line that is not one of ask, act and stop; it begins {quoted(raw, Watch(()))}"
+            raise HarnessError(what, where=where)
         return line
 
 

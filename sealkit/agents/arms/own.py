@@ -15,6 +15,7 @@ from sealkit.plan.actors import OwnArm
 from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import HarnessError
 from sealkit.world.loader import load_package, scenario_draws
+from sealkit.world.places import raised
 from sealkit.world.sdk import View
 
 
@@ -28,7 +29,7 @@ def start_own(arm: OwnArm, scenario: Scenario, study: Path) -> Player:
     try:
         player = make(scene_of(scenario), dict(arm.options), scenario_draws(scenario).split("arm", name))
     except Exception as error:  # a study's own code may raise anything
-        raise HarnessError(f"make raised {type(error).__name__}: {error}", where=arm.arm) from error
+        raise HarnessError(f"make {raised(error)}", where=arm.arm) from error
     if not callable(getattr(player, "turn", None)):
         raise HarnessError(f"make gave {type(player).__name__}, due a player with `turn`", where=arm.arm)
     return Confined(player, arm)

@@ -158,7 +158,9 @@ def test_a_program_may_stop(tmp_path: Path) -> None:
 
 
 LINES: list[tuple[str, str]] = [
-    ("not JSON", "wrote what is no line of an arm"),
+    ("not JSON", "no line of an arm: JSON is malformed: invalid character (byte 4); it begins 'not JSON'"),
+    ("x" * 99, f"; it begins '{'x' * 60}'…"),
+    ("AKIA" + "ABCD" * 4, "; it begins what looks like a key"),
     ("{}", "wrote a line that is not one of ask, act and stop"),
     ('{"act": {"name": "look", "args": {}}, "stop": "x"}', "not one of ask, act and stop"),
     ('{"do": 1}', "wrote what is no line of an arm"),
@@ -182,6 +184,11 @@ def test_a_line_that_is_none_of_an_arm_is_the_harness(line: str, says: str, tmp_
     ("text", "says"),
     [
         ("raise SystemExit(3)", "it ended in the middle of an episode (status 3)"),
+        ("raise SystemExit('out of luck')", "(status 1); its last words: out of luck"),
+        ("def f():\n    return 1 / 0\nf()", "; its last words: agent.py line 2: ZeroDivisionError: division by zero"),
+        ("raise SystemExit('AKIA' + 'ABCD' * 4)", "(status 1); its last words hold what looks like a key"),
+        ("import os, sys; os.write(2, b'x' * 300_000); sys.exit(3)", "(status 3); its last words: xxx"),
+        ("import sys; sys.stderr.write('thinking'); sys.stderr.flush(); sys.stdin.read()", "0.5 seconds; its last words: thinking"),
         ("import os; os.kill(os.getpid(), 9)", "it ended in the middle of an episode (status -9)"),
         ("import sys; sys.stdin.read()", "did not write a line for 0.5 seconds"),
         ("print('x' * 3_000_000)", "wrote a line of more than 1048576 bytes"),
@@ -198,9 +205,36 @@ def test_a_program_that_dies_hangs_or_floods_is_the_harness(
     assert says in str(broken.value)
 
 
+def test_who_waits_for_a_program_that_keeps_its_lines_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pipe, "SECONDS_PER_LINE", 0.3)
+    monkeypatch.setattr(pipe, "QUIET_SECONDS", 0.1)
+    arm = program(tmp_path, "import sys\nprint('a line that is not flushed')\nsys.stdin.read()")
+    for _ in range(2):
+        with pytest.raises(HarnessError):
+            played(tmp_path, arm, ("look",))
+    told = capsys.readouterr().err
+    assert told.count("agent.py` did not write a line for 0.1 s; it has 0.3 s; does it flush what it writes?") == 1
+
+
 def test_a_program_that_is_not_there_is_the_harness(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match="no-such-program: it does not start"):
         played(tmp_path, CommandArm(role="control", run=("no-such-program",), models=(), trees=()))
+
+
+BREAKS: list[tuple[str, str]] = [
+    ("def make(scene, options, draws):\n    return options['x']\n", "make raised KeyError: 'x' (arms/mine/__init__.py, line 2)"),
+    ("from .words import first\n\nclass Player:\n    def turn(self, view):\n        yield first(None)\n\n"
+     "def make(scene, options, draws):\n    return Player()\n", "(arms/mine/words.py, line 2)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "says"), BREAKS)
+def test_a_package_that_breaks_is_told_where(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError) as broken:
+        played(tmp_path, own(tmp_path, text), ("look",))
+    assert says in str(broken.value) and str(tmp_path) not in str(broken.value)
 
 
 FAMILY = (
