@@ -15,10 +15,11 @@ from sealkit.agents.turns import Ask, Message, Reply
 from sealkit.plan.actors import CommandArm, OwnArm
 from sealkit.run.play import answered, nobody, play
 from sealkit.wire.canon import decode_record, digest_json, encode_record
-from sealkit.wire.episode import Episode, Trusted
+from sealkit.wire.episode import Episode, Fact, Notice, Text, Trusted
 from sealkit.wire.errors import HarnessError, UsageError
 from sealkit.wire.records import Json
 from sealkit.world.loader import make_scenario
+from sealkit.world.sdk import View
 from tests.world.makeshift import lamp
 
 CALL = digest_json("a body")
@@ -113,10 +114,19 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_the_arm_of_the_documentation_plays(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "docs" / "writing-an-arm.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    episode, asked = played(tmp_path, own(tmp_path, code, models=("agent",)), ("light", "done"))
+    asking, alone, whole = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    episode, asked = played(tmp_path / "asking", own(tmp_path / "asking", asking, models=("agent",)), ("light", "done"))
     assert [act.action.name for act in episode.acts] == ["begin", "light", "done"]
     assert asked[1].messages[0].content.endswith("You light it.\nWhat next? One word.")
+    looks = ["begin", "look", "look", "look", "done"]
+    for study, arm in (
+        ("alone", own(tmp_path / "alone", alone, models=())),
+        ("asking", program(tmp_path / "asking", whole)),
+    ):
+        episode, asked = played(tmp_path / study, arm)
+        assert ([act.action.name for act in episode.acts], asked) == (looks, []) and episode.closing.ended == "final"
+    fields = [*View.__struct_fields__, *(name for kind in (Text, Fact, Notice) for name in kind.__struct_fields__)]
+    assert [name for name in fields if f"{name}`" not in text] == [], "what a view holds"
 
 
 # --- a program -------------------------------------------------------------------------------------
