@@ -18,7 +18,7 @@ def raised(error: BaseException) -> str:
 
     >>> study = {"__name__": "sealkit_study.arms.mine", "__builtins__": __builtins__}
     >>> try:
-    ...     exec(compile("\\nint('x')", "/home/me/study/arms/mine/__init__.py", "exec"), study)
+    ...     exec(compile("\\nint('x')", "/study/arms/mine/__init__.py", "exec"), study)
     ... except ValueError as error:
     ...     raised(error)
     "raised ValueError: invalid literal for int() with base 10: 'x' (arms/mine/__init__.py, line 2)"

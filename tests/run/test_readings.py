@@ -38,7 +38,7 @@ from tests.studies import Outcome, call, ok
 
 D_SLOT = {"arm": "D", "family": "double_fault", "seed": 0}
 OVER = "more slots are without an outcome of reading reader than the exclusion cap allows, in"
-GONE = http_error(404)  # no reply, and not asked again
+GONE = http_error(410)  # no reply, and not asked again
 
 
 def run(study: Path, server: Loopback, *more: str) -> Outcome:
