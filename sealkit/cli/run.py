@@ -81,8 +81,9 @@ def command(
       sealkit run plans/v1.yaml --executor dask --scheduler tcp://127.0.0.1:8786 --endpoint URL
 
     Refused without a seal, with a broken one, or if a sealed file has changed. A run that was stopped or killed goes
-    on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, a spent
-    budget or five errors in a row pause it, and so do the first five of an arm. Progress shows counts, never outcomes.
+    on where it was; attempts that left no episode stay counted. Another model than the plan's, a refused key, an
+    endpoint that is not there, a spent budget or five errors in a row pause it, and so do the first five of an arm.
+    Progress shows counts, never outcomes.
 
     A smoke run gives no slot up: the same command tries again what has no episode, and each try stays on record.
 
