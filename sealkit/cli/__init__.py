@@ -56,6 +56,17 @@ class _Lazy(click.Group):
             gc.enable()
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of that name; where there is none, the one that is spelled much like it is asked after."""
+        import difflib
+
+        name = args[0]
+        if name not in COMMANDS and (near := difflib.get_close_matches(name, COMMANDS, 1)):
+            ctx.fail(f"No such command {name!r}. Did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands, in the order of a study"):
             formatter.write_dl(list(COMMANDS.items()))

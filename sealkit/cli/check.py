@@ -12,20 +12,15 @@ from sealkit.cli.out import heading, json_option, plan_argument, print_json, pri
 from sealkit.files import to_type
 from sealkit.infer.headroom import LEAST, AtEnd, headroom, without_end
 from sealkit.infer.reach import unreached
-from sealkit.plan.actors import ReferenceWorld
 from sealkit.plan.describe import PlanReport, describe
-from sealkit.plan.load import Plan, open_plan
+from sealkit.plan.load import Plan, check_sealable, open_plan
 from sealkit.plan.schema import Spec
 from sealkit.plan.truth import TruthTable
 from sealkit.publish.review.trials import Stage, Trial, trials
 from sealkit.seal.piloted import check_played
 from sealkit.seal.sealed import study_of
-from sealkit.wire.errors import UsageError
 from sealkit.wire.records import Json
-from sealkit.world.loader import load_world, make_scenario
-from sealkit.world.readers import open_readers
-from sealkit.world.ruling import check_verifiers, open_judge
-from sealkit.world.sdk import Judge
+from sealkit.world.named import check_named, programs_elsewhere
 
 Ends: TypeAlias = Mapping[Stage, Sequence[AtEnd]]
 
@@ -54,10 +49,12 @@ def command(plan: Path, as_json: bool) -> None:
     it warns of arms that are at the floor or the ceiling of a primary metric.
     """
     opened = open_plan(plan)
-    check_played(study_of(plan), opened)
-    judge = _check_study(study_of(plan), opened)
+    study = study_of(plan)
+    check_played(study, opened)
+    check_sealable(opened)
+    judge = check_named(study, opened)
     report = describe(opened)
-    warnings = (*report.warnings, *map(str, unreached(opened.spec)))
+    warnings = (*report.warnings, *programs_elsewhere(opened), *map(str, unreached(opened.spec)))
     found = trials(plan, opened, judge) if judge is not None else ()
     for trial in found:
         warnings += tuple(f"{one} in the {trial.stage} run" for one in without_end(opened.spec, trial.measured))
@@ -68,32 +65,6 @@ def command(plan: Path, as_json: bool) -> None:
         _print(opened.spec, report, warnings, to_type("power", plan))
         _print_headroom(found, ends)
         click.echo(f"\nthe plan can be sealed; next: {to_type('seal', plan)}")
-
-
-def _check_study(study: Path, plan: Plan) -> Judge | None:
-    """The world takes the plan's families and parameters, has its agents, verifiers load, and the judge measures.
-
-    The judge, if there is one.
-    """
-    spec = plan.spec
-    check_verifiers(study, plan)
-    if not isinstance(spec.world, ReferenceWorld):
-        for place, path in enumerate(spec.world.trees):
-            if not (study / path).exists():
-                raise UsageError("there is no such file or folder", where=plan.where("world", "trees", place))
-        return None
-    world = load_world(study, spec.world.name)
-    for family in spec.factors.family:
-        make_scenario(world, str(family), int(spec.factors.seed[0]), spec.world.params, where=plan.where)
-    for name, arm in spec.factors.arm.items():
-        agent = getattr(arm, "scripted", None)
-        if agent is not None and agent not in world.agents:
-            known = ", ".join(sorted(world.agents))
-            raise UsageError(
-                f"the world has no scripted agent {agent!r}; it has {known}", where=plan.where("factors", "arm", name)
-            )
-    open_readers(study, plan)
-    return open_judge(study, plan)
 
 
 def _print(spec: Spec, report: PlanReport, warnings: Sequence[str], power: str) -> None:

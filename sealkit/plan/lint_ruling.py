@@ -12,6 +12,7 @@ from sealkit.plan.questions import compile_field_rule, effects_read, metric_of, 
 from sealkit.plan.ruling import OTHERWISE, RESERVED_VERDICTS, VERDICTS, Hypothesis, Need
 from sealkit.plan.schema import Spec
 from sealkit.plan.truth import MOST_CASES, Shown, TooMany, truth_table
+from sealkit.plan.wanted import unmet
 from sealkit.wire.errors import MalformedError
 from sealkit.wire.rules import Rule
 
@@ -142,7 +143,9 @@ def truth_problems(spec: Spec) -> Iterator[Problem]:
                 if row.cases == 0 and not table.failures:
                     last = index == len(table.rows) - 1
                     key = OTHERWISE if last else row.verdict
-                    yield Problem((*path, key), f"no outcome reaches {row.verdict}{about}", _unreached(last))
+                    wanted = "" if last else unmet(spec, question, dict(question.rules)[row.verdict])
+                    what = f"no outcome reaches {row.verdict}{about}"
+                    yield Problem((*path, key), what, wanted or _unreached(last))
 
 
 def _given(example: Shown) -> str:

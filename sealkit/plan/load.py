@@ -22,6 +22,7 @@ from sealkit.plan.parts import read_part
 from sealkit.plan.problems import KeyPath, Positions, Problem, usage_error
 from sealkit.plan.scalars import Range
 from sealkit.plan.schema import Spec
+from sealkit.plan.wanted import beyond_cap
 from sealkit.plan.yaml import MAX_BYTES, Document, Tree, read_yaml
 from sealkit.wire.canon import digest_json, encode_value
 from sealkit.wire.digest import digest_bytes
@@ -81,6 +82,12 @@ def open_plan_bytes(data: bytes, name: str) -> Plan:
         sections=_sections(parse),
         positions=document.positions,
     )
+
+
+def check_sealable(plan: Plan) -> None:
+    """Raise `UsageError` for what a plan that was sealed earlier may have, and a new seal may not."""
+    if problems := list(beyond_cap(plan.spec)):
+        raise usage_error(problems, plan.positions)
 
 
 def canonical_parse(tree: Tree) -> dict[str, Json]:

@@ -94,7 +94,8 @@ class Keys(msgspec.Struct, frozen=True):
             values[rest] = _fields(self.kind)[rest][0].read({k: v for k, v in tree.items() if k not in forms}, place)
         missing = [key for key, (_, required) in forms.items() if required and key not in tree]
         unknown = [key for key in tree if key not in forms and not rest]
-        meant = {key: nearest(key, missing) for key in unknown}
+        left = [key for key in forms if key not in tree]
+        meant = {key: nearest(key, missing) or nearest(key, left, 0.6) for key in unknown}
         for key in unknown:
             remedy = f"did you mean {meant[key]}?" if meant[key] else _anywhere(key)
             place.at(key).refuse(f"no key {cut(key)} belongs here", remedy, at_key=True)
@@ -135,6 +136,12 @@ def nearest(key: str, names: list[str], likeness: float = 0.5) -> str:
     return next(iter(difflib.get_close_matches(key, names, 1, likeness)), "")
 
 
+def _misspelled(tree: Mapping[str, Tree], keys: list[str]) -> str:
+    """A remedy for a mapping that has none of `keys`, if one of its own is spelled much like one of them."""
+    meant = ((key, nearest(key, keys, 0.75)) for key in tree)
+    return next((f"it has {cut(key)}: did you mean {near}?" for key, near in meant if near), "")
+
+
 def _anywhere(key: str) -> str:
     """A remedy for an unknown key: the key of any part that is spelled much like it."""
     parts, keys = list(Part.__subclasses__()), set[str]()
@@ -160,7 +167,9 @@ class ByKind(msgspec.Struct, frozen=True, eq=False):  # hashed by identity: it s
         if not isinstance(tree, dict):
             return refused(tree, "a mapping", place)
         if self.key not in tree:
-            return place.refuse(f"the key {self.key} is missing", f"it says which: {either(tuple(self.forms))}")
+            meant = _misspelled(tree, [self.key])
+            remedy = f"it says which: {either(tuple(self.forms))}"
+            return place.refuse(f"the key {self.key} is missing", f"{meant}; {remedy}" if meant else remedy)
         kind = tree[self.key]
         if not isinstance(kind, str) or kind not in self.forms:
             return refused(kind, either(tuple(self.forms)), place.at(self.key))
@@ -184,7 +193,8 @@ class ByKey(msgspec.Struct, frozen=True, eq=False):  # hashed by identity: it st
         key = next((key for key in self.types if key in tree or not key), None)
         if key is None:
             keys = ", ".join(self.types)
-            return place.refuse(f"{self.what} has one of the keys {keys}, and this has none", "add one of them")
+            remedy = _misspelled(tree, list(self.types)) or "add one of them"
+            return place.refuse(f"{self.what} has one of the keys {keys}, and this has none", remedy)
         return form_of(self.types[key]).read(tree, place)
 
     def schema(self) -> Schema:

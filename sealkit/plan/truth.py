@@ -75,14 +75,17 @@ class TooMany(msgspec.Struct, frozen=True):
     fields: tuple[str, ...]
 
 
-def truth_table(spec: Spec, question: Question) -> TruthTable | TooMany:
-    """The truth table of a question whose names are all declared."""
+def truth_table(spec: Spec, question: Question, *, within_cap: bool = False) -> TruthTable | TooMany:
+    """The truth table of a question whose names are all declared.
+
+    `within_cap`: of the cases that are left if no arm loses more of its slots than the plan's exclusion cap.
+    """
     margins: Case = {name: margin_of(spec, name) for name in question.fields if name.endswith(".margin")}
     bundles = _bundles([rule for _, rule in question.rules], margins)
     listed: list[list[Case]] = []
     tried = 0
     for bundle in bundles:
-        choices = _choices(spec, question, bundle)
+        choices = _choices(spec, question, bundle, within_cap=within_cap)
         count = MOST_CASES + 1 if choices is None else choices.count
         if choices is None or count > MOST_CASES or prod(map(len, listed)) > MOST_CASES:
             return TooMany(tuple(name for each in bundles for name in each.names))
@@ -100,11 +103,12 @@ class _Choices(msgspec.Struct, frozen=True):
     cases: Iterable[Case]
 
 
-def _choices(spec: Spec, question: Question, bundle: _Bundle) -> _Choices | None:
+def _choices(spec: Spec, question: Question, bundle: _Bundle, *, within_cap: bool) -> _Choices | None:
     """What can be tried for `bundle`; null if its fields and constants have too many orders."""
     reach = max([Fraction(1), *(abs(constant) for constant in bundle.constants)]) * 4 + len(bundle.names)
+    metrics = {name: question.metrics[name.partition(".")[0]] for name in bundle.names}
     domains = {
-        name: domain_of(spec, name, question.metrics[name.partition(".")[0]], reach=reach) for name in bundle.names
+        name: domain_of(spec, name, metric, reach=reach, within_cap=within_cap) for name, metric in metrics.items()
     }
     if bundle.compares and not bundle.computes:
         things = len(bundle.names) + len(bundle.constants)

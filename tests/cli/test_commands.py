@@ -42,7 +42,7 @@ def test_the_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["run", "--jobs", "0"], ["verify", "--replay=maybe"], ["init"], ["--no"]]
+    "arguments", [["nonsense"], ["chek"], ["run", "--jobs", "0"], ["verify", "--replay=maybe"], ["init"], ["--no"]]
 )
 def test_what_click_refuses_is_usage(arguments: list[str], tmp_path: Path) -> None:
     outcome = call(*arguments, cwd=tmp_path)
@@ -100,7 +100,7 @@ def test_check_as_json_holds_the_same(sealed: Path) -> None:
         ("scripted: tracker", "scripted: hunter", "the world has no scripted agent 'hunter'; it has "),
         ("kind: binary, better", "kind: binary, measure: luck, better", "the judge gives no luck; it gives "),
         ("turn_budget: 15", "turns: 15", "the plan's world.params do not fit"),
-        ("name: house", "name: castle", "worlds/castle: there is no such folder"),
+        ("name: house", "name: castle", "$.world.name: the study has no world castle; it has house, underwriting, underwriting_b; name one"),
     ],
 )  # fmt: skip
 def test_check_holds_the_plan_against_the_world(old: str, new: str, says: str, tmp_path: Path) -> None:

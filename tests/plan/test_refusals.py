@@ -272,7 +272,8 @@ RULES = [
 TRUTH = [
     Case("verdict out of reach", f"supported: {H3}", 'supported: ⟦"gains.lower > gains.upper && noise.n > 0"', "$.hypotheses.H3.verdict.supported", "no outcome reaches supported on success"),
     Case("verdict behind another", f"supported: {H3}", 'partly: "gains.lower >= 0 || noise.estimate > 0"\n      supported: ⟦"gains.lower > 0 && noise.estimate > 0"', "$.hypotheses.H3.verdict.supported", "no outcome reaches supported on success; a rule above takes its cases"),
-    Case("verdict beyond the sample", '"random.x == 0 && random.n == 60"', '⟦"random.x == 0 && random.n == 61"', "$.hypotheses.random.verdict.supported", "no outcome reaches supported", "dry-run"),
+    Case("verdict beyond the sample", '"random.x == 0 && random.n == 60"', '⟦"random.x == 0 && random.n == 61"', "$.hypotheses.random.verdict.supported", "no outcome reaches supported; random.n is 60 here, and the rule wants random.n == 61", "dry-run"),
+    Case("count beyond the sample", '"random.x == 0 && random.n == 60"', '⟦"61 == random.x && random.n > 5"', "$.hypotheses.random.verdict.supported", "random.x is at most 60 here, and the rule wants 61 == random.x", "dry-run"),
     Case("verdict beyond the metric", f"supported: {H3}", 'supported: ⟦"gains.lower > 1.5 && noise.n > 3"', "$.hypotheses.H3.verdict.supported", "no outcome reaches supported on success"),
     Case("otherwise out of reach", f"supported: {H3}", 'supported: "gains.lower > 0 && noise.lower > 0"\n      partly: "gains.lower <= 0 || noise.lower <= 0"', "$.hypotheses.H3.verdict.otherwise", "the rules above cover everything"),
     Case("rule that fails", f"supported: {H3}", 'supported: ⟦"gains.lower / noise.estimate > 1"', "$.hypotheses.H3.verdict.supported", "division by zero"),
