@@ -11,7 +11,7 @@ import sys
 import click
 
 from sealkit import __version__
-from sealkit.cli.out import escape
+from sealkit.cli.out import complain
 from sealkit.files import remedy_for
 from sealkit.wire.errors import SealkitError
 
@@ -102,27 +102,21 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        _say("stopped by you; nothing recorded is lost", "run the same command again to go on")
+        complain("stopped by you; nothing recorded is lost", "run the same command again to go on")
         code = 130
     except SealkitError as error:
-        _say(str(error))
+        complain(str(error))
         code = error.exit_code
     except BrokenPipeError:
         # The reader of our output went away (`| head`); that is no failure of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
-        _say(f"{error.filename or 'the system'}: {error.strerror or error}", remedy_for(error))
+        complain(f"{error.filename or 'the system'}: {error.strerror or error}", remedy_for(error))
         code = 3
     except Exception as error:  # the last line of defence: a defect of sealkit, said as one
         if "SEALKIT_TRACEBACK" in os.environ:
             raise
-        _say(f"a defect in sealkit: {type(error).__name__}: {error}", "set SEALKIT_TRACEBACK=1 to see where")
+        complain(f"a defect in sealkit: {type(error).__name__}: {error}", "set SEALKIT_TRACEBACK=1 to see where")
         code = 3
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _say(what: str, remedy: str = "") -> None:
-    """One message; whatever a file or a model put into it, a terminal shows it and does not obey it."""
-    message = f"sealkit: {what}; {remedy}" if remedy else f"sealkit: {what}"
-    click.echo("\n".join(escape(line) for line in message.split("\n")), err=True)

@@ -62,6 +62,12 @@ def heading(words: str) -> None:
 escape = plain
 
 
+def complain(what: str, remedy: str = "") -> None:
+    """One message on standard error; whatever a file or a model put into it, a terminal shows it and does not obey."""
+    message = f"sealkit: {what}; {remedy}" if remedy else f"sealkit: {what}"
+    click.echo("\n".join(escape(line) for line in message.split("\n")), err=True)
+
+
 def cost_in_words(microusd: int, *, priced: bool) -> str:
     """What calls cost by the plan's prices, `priced` if it has one for every model that was asked.
 

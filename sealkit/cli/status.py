@@ -38,12 +38,13 @@ def command(ctx: click.Context, plans: tuple[Path, ...], as_json: bool) -> None:
     codes, standings = zip(*(_standing(path) for path in found), strict=True)
     if as_json:
         documents: list[Json] = [
-            {"plan": one.plan, "state": one.state, "next": one.next_step, "facts": list(one.facts)} for one in standings
+            {"plan": one.plan, "file": str(path), "state": one.state, "next": one.next_step, "facts": list(one.facts)}
+            for path, one in zip(found, standings, strict=True)
         ]
         print_json(documents)
         ctx.exit(max(codes))
-    for one in standings:
-        heading(escape(f"{one.plan}: {one.state}"))
+    for path, one in zip(found, standings, strict=True):
+        heading(escape(f"{one.plan}: {one.state}" if one.plan == str(path) else f"{one.plan} ({path}): {one.state}"))
         for fact in one.facts:
             click.echo(f"  {escape(fact)}")
         click.echo(f"  next: {one.next_step}")
@@ -59,4 +60,6 @@ def _standing(path: Path) -> tuple[int, Standing]:
             following = to_type("verify", path)
         return 0, status_of(path, plan)
     except SealkitError as error:
-        return error.exit_code, Standing(str(path), "does not hold", (str(error),), following)
+        is_sealed = beside(path, "seal.json").exists()
+        state = "does not hold" if is_sealed or not isinstance(error, UsageError) else "the plan is off"
+        return error.exit_code, Standing(str(path), state, (str(error),), following)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 from msgspec.structs import asdict
 
@@ -29,6 +31,8 @@ def print_study(study: Study, found: Review, extra: tuple[str, ...]) -> None:
     heads = ("arm", "slots", "admitted", "excluded", "errored", "missing", "abandoned tries", "origins")
     print_table(heads, rows, right=(1, 2, 3, 4, 5, 6))
     _print_amendments(study, found)
+    if missing := 0 if found.closed else sum(arm.missing for arm in found.arms.values()):
+        click.echo(f"  the run is not over: the {missing} missing are slots that have no episode yet")
     totals = found.totals
     left_out = sum(sum(counts.values()) for counts in found.left_out.values())
     episodes = sum(arm.slots - arm.missing for arm in found.arms.values()) + found.smoke + left_out
@@ -78,6 +82,23 @@ def print_study(study: Study, found: Review, extra: tuple[str, ...]) -> None:
         click.echo(f"  {escape(line)}")
     click.echo(f"  history anchored by: {_anchored(found)}")
     click.echo(f"  head {seal.plan.id} {found.head}")
+
+
+def closing(checked: int, failed: Sequence[str], unable: Sequence[str]) -> str:
+    """The last line: how many studies hold, and which do not.
+
+    >>> closing(5, (), ()), closing(1, (), ())
+    ('5 studies hold', '1 study holds')
+    >>> closing(5, ("plans/v1.yaml",), ("study-a-b83f80da5e1c",))
+    '3 of 5 studies hold; plans/v1.yaml does not; of study-a-b83f80da5e1c it is not known'
+    """
+    held = checked - len(failed) - len(unable)
+    if held == checked:
+        return "1 study holds" if held == 1 else f"{held} studies hold"
+    words = f"{held} of {counted(checked, 'study', 'studies')} {'holds' if held == 1 else 'hold'}"
+    if failed:
+        words += f"; {', '.join(map(escape, failed))} {'does' if len(failed) == 1 else 'do'} not"
+    return f"{words}; of {', '.join(map(escape, unable))} it is not known" if unable else words
 
 
 def _print_amendments(study: Study, found: Review) -> None:

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, json_option, print_json, spelled
-from sealkit.cli.verified import document_of, print_study
+from sealkit.cli.out import Progress, complain, json_option, print_json, spelled
+from sealkit.cli.verified import closing, document_of, print_study
 from sealkit.files import to_type
+from sealkit.plan.actors import ExternalWorld
+from sealkit.plan.asked import to_run
 from sealkit.plan.lint_world import NOT_REPLAYABLE, RECORDED
 from sealkit.plan.slots import STAGES, slot_count
 from sealkit.publish.bundle import opened_bundle
 from sealkit.publish.edition import BUNDLE
 from sealkit.publish.editions import check_beside, check_given
-from sealkit.publish.given import what_is_given
-from sealkit.publish.released import open_released
+from sealkit.publish.given import editions_of, what_is_given
+from sealkit.publish.released import Released, open_released
 from sealkit.publish.review.analyse import analysis_of
 from sealkit.publish.review.anchors import PUBLICATIONS, anchors_of
 from sealkit.publish.review.recorded_analyses import check_verdicts
 from sealkit.publish.review.study import Review, review
 from sealkit.publish.ruled_twice import Ruled, ruled_twice, verdicts_of
 from sealkit.seal.closure import sealkit_drift
-from sealkit.seal.heads import KnownHeads, known_heads, parse_expect
+from sealkit.seal.heads import Expected, KnownHeads, known_heads, parse_expect
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import read_head
 from sealkit.seal.manifest import scenarios_in_words
@@ -35,7 +38,7 @@ from sealkit.verify.impact import check_reruns
 from sealkit.verify.sandbox import Isolation
 from sealkit.verify.study import Study, open_study
 from sealkit.wire.digest import digest_bytes, short
-from sealkit.wire.errors import HarnessError, UntrustedError
+from sealkit.wire.errors import HarnessError, MalformedError, SealkitError, UntrustedError, UsageError
 from sealkit.wire.records import Json
 from sealkit.wire.text import counted
 
@@ -46,7 +49,12 @@ from sealkit.wire.text import counted
     "--replay", is_flag=False, flag_value="kernel", default=None, type=click.Choice(["kernel", "unsafe"]),
     help="Also run the sealed source again, in an isolated child process; `unsafe` where the system isolates nothing.",
 )  # fmt: skip
-@click.option("--expect", multiple=True, metavar="N:sha256:…", help="A head that the journal must have had.")
+@click.option(
+    "--expect",
+    multiple=True,
+    metavar="'[PLAN ]N:sha256:…'",
+    help="A head that the journal, of that plan, must have had.",
+)
 @click.option("--no-remember", is_flag=True, help="Neither recall nor remember heads on this machine.")
 @json_option
 @click.pass_context
@@ -61,9 +69,10 @@ def command(
       sealkit verify receipts/house-dry-run --replay
       sealkit verify publications/EDITION --replay
       sealkit verify bundle.tar --replay
-      sealkit verify receipts/house-dry-run --expect 905:sha256:3f…
+      sealkit verify receipts/house-dry-run --expect 'house-dry-run 905:sha256:3f…'
 
-    FOLDER is receipts/, one folder in it, a whole study, one plan of it, an edition's folder, or its bundle alone.
+    FOLDER is receipts/, one folder in it, a whole study, one plan of it, publications/, an edition's folder, or its
+    bundle alone. Every study in it is checked, whatever the others come to; the last line says how many hold.
     Without --replay no code of the study is run: your own verifiers read its data. With it the sealed world, judge
     and verifiers run again in a child process that cannot reach your files or network, the recorded rulings are
     derived again, and the latest edition of each plan is built again.
@@ -73,40 +82,108 @@ def command(
     Exit code 1 if anything does not hold; 3 if your sealkit could not rule on what another one sealed, or could not
     read the pages that another one laid out.
     """
-    expected = tuple(parse_expect(text) for text in expect)
-    isolation: Isolation | None = None if replay is None else "kernel" if replay == "kernel" else "limits"
-    documents: list[Json] = []
-    faults, unable = 0, ""
-    with contextlib.ExitStack() as stack:
-        whole = Path(os.path.abspath(folder))
-        given = what_is_given(whole)
-        released = open_released(whole) if given == "edition" else None
-        bundle = whole if given == "bundle" else whole / BUNDLE if released is not None else None
-        if released is not None:
-            expected = (*expected, released.anchor)
-            unable = released.pages if released.unread else ""
-        study_folder = stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole
-        plans = (whole,) if given == "plan" else find_sealed(study_folder)
-        for plan_path in plans:
-            with open_study(plan_path, replay=isolation, twice=True) as study:
-                found, extra = _review(study, expected, remember=not no_remember, cut=bundle is not None)
-                ruled = ruled_twice(study, found, released)
-                extra = (*ruled.lines, *extra)
-                if released is not None:
-                    extra += tuple(_told(ruled, check_given(study, found, released)))
-                elif bundle is None:
-                    extra += tuple(_told(ruled, check_beside(study, found, plans)))
-                faults += found.faults + ruled.faults
-                unable = unable or ruled.unable
-                documents.append(document_of(study, found, extra, ruled))
-                if not as_json:
-                    print_study(study, found, extra)
-                    fine = bundle is None and not (found.faults or ruled.faults or ruled.unable)
-                    if fine and (following := _next_step(study, found)):
-                        click.echo(f"  next: {following}")
+    asked = _Asked(
+        expected=tuple(parse_expect(text) for text in expect),
+        isolation=None if replay is None else "kernel" if replay == "kernel" else "limits",
+        remember=not no_remember,
+        as_json=as_json,
+    )
+    whole = Path(os.path.abspath(folder))
+    found = _Found()
+    for one in editions_of(whole) if what_is_given(whole) == "editions" else (whole,):
+        _verify(one, asked, found)
+    if not found.failed and (strange := [one for one in asked.expected if one.plan not in (None, *found.plans)]):
+        what = f"no plan {strange[0].plan} was checked; there is {', '.join(found.plans)}"
+        raise UsageError(what, where="--expect", remedy="quote the head of one that is")
     if as_json:
-        print_json({"holds": not faults and not unable, "studies": documents})
-    ctx.exit(1 if faults else 3 if unable else 0)
+        print_json({"holds": not found.codes, "studies": found.documents})
+    else:
+        click.echo(f"\n{closing(found.checked, found.failed, found.unable)}")
+    ctx.exit(next((code for code in (1, 3, 2) if code in found.codes), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The options of one call."""
+
+    expected: tuple[Expected, ...]
+    isolation: Isolation | None
+    remember: bool
+    as_json: bool
+
+
+@dataclass(slots=True)
+class _Found:
+    """What came of the studies so far: how many there are, those that do not hold, those that could not be ruled on."""
+
+    checked: int = 0
+    plans: list[str] = field(default_factory=list)
+    documents: list[Json] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    unable: list[str] = field(default_factory=list)
+    codes: set[int] = field(default_factory=set)
+
+    def fails(self, name: str, code: int) -> None:
+        """This study does not hold, or could not be ruled on; the exit code says which."""
+        (self.unable if code == HarnessError.exit_code else self.failed).append(name)
+        self.codes.add(code)
+
+
+def _verify(whole: Path, asked: _Asked, found: _Found) -> None:
+    """Check every study in what was given. One that does not hold keeps nobody from looking at the others."""
+    given = what_is_given(whole)
+    with contextlib.ExitStack() as stack:
+        try:
+            released = open_released(whole) if given == "edition" else None
+            bundle = whole if given == "bundle" else whole / BUNDLE if released is not None else None
+            study_folder = stack.enter_context(opened_bundle(bundle)) if bundle is not None else whole
+            plans = (whole,) if given == "plan" else find_sealed(study_folder)
+        except (MalformedError, UntrustedError, HarnessError) as error:
+            _failed(found, spelled(whole).name, error, asked)
+            return
+        for plan_path in plans:
+            name = whole.name if bundle is not None else str(spelled(plan_path))
+            try:
+                _verify_plan(plan_path, plans, released, bundle, name, asked, found)
+            except SealkitError as error:
+                _failed(found, name, error, asked)
+
+
+def _failed(found: _Found, name: str, error: SealkitError, asked: _Asked) -> None:
+    if asked.as_json:
+        raise error
+    found.checked += 1
+    found.fails(name, error.exit_code)
+    complain(str(error))
+
+
+def _verify_plan(
+    plan_path: Path, plans: Collection[Path], released: Released | None, bundle: Path | None, name: str,
+    asked: _Asked, so_far: _Found,
+) -> None:  # fmt: skip
+    with open_study(plan_path, replay=asked.isolation, twice=True) as study:
+        id = study.sealed.plan.spec.id
+        so_far.plans.append(id)
+        expected = [one.anchor for one in asked.expected if one.plan in (None, id)]
+        expected += [] if released is None else [released.anchor]
+        found, extra = _review(study, tuple(expected), remember=asked.remember, cut=bundle is not None)
+        ruled = ruled_twice(study, found, released)
+        extra = (*ruled.lines, *extra)
+        if released is not None:
+            extra += tuple(_told(ruled, check_given(study, found, released)))
+        elif bundle is None:
+            extra += tuple(_told(ruled, check_beside(study, found, plans)))
+        unread = released.pages if released is not None and released.unread else ""
+        so_far.checked += 1
+        if faults := found.faults + ruled.faults:
+            so_far.fails(name, UntrustedError.exit_code)
+        elif ruled.unable or unread:
+            so_far.fails(name, HarnessError.exit_code)
+        so_far.documents.append(document_of(study, found, extra, ruled))
+        if not asked.as_json:
+            print_study(study, found, extra)
+            if bundle is None and not (faults or ruled.unable) and (following := _next_step(study, found)):
+                click.echo(f"  {following}")
 
 
 def _review(study: Study, expected: tuple[Anchor, ...], *, remember: bool, cut: bool) -> tuple[Review, tuple[str, ...]]:
@@ -171,14 +248,21 @@ def _told(ruled: Ruled, editions: Iterator[str]) -> Iterator[str]:
 
 
 def _next_step(study: Study, found: Review) -> str:
-    """What whoever makes the study types next; nothing before the end of its run."""
-    plan = spelled(study.sealed.path)
+    """What to type next: of a study that is published anybody, of another whoever makes it."""
+    plan, spec = spelled(study.sealed.path), study.sealed.plan.spec
     if found.edition is not None:
         folder = study.sealed.study / PUBLICATIONS / found.edition
-        return to_type("verify", Path(os.path.relpath(folder)), "--replay") if folder.is_dir() else ""
+        if study.sandbox is not None or not folder.is_dir():
+            return ""
+        return f"next: {to_type('verify', Path(os.path.relpath(folder)), '--replay')}"
     if found.analysed is not None and not found.changed_since:
-        return to_type("publish", plan)
-    return to_type("analyse", plan) if found.closed else ""
+        following = to_type("publish", plan)
+    elif found.closed:
+        following = to_type("analyse", plan)
+    else:
+        from_logs = isinstance(spec.world, ExternalWorld) and spec.world.run is None
+        following = to_type("status", plan) if from_logs else to_run(plan, spec)
+    return f"next, if the study is yours: {following}"
 
 
 def _replayed(study: Study, found: Review) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What was given to be verified: a study, one plan of it, an edition, or a bundle alone; anything else is refused."""
+"""What was given to be verified: a study, one plan of it, editions, or a bundle alone; anything else is refused."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Literal, TypeAlias
 from sealkit.files import kind_of_file, to_type
 from sealkit.publish.edition import BUNDLE
 from sealkit.publish.released import RESULTS
+from sealkit.publish.review.anchors import PUBLICATIONS, editions_in
 from sealkit.wire.errors import UsageError
 
-Given: TypeAlias = Literal["study", "plan", "edition", "bundle"]
-_WHAT = "name a study's folder, its receipts/, plans/NAME.yaml, an edition's folder, or its bundle.tar"
+Given: TypeAlias = Literal["study", "plan", "editions", "edition", "bundle"]
+_WHAT = "name a study's folder, its receipts/, plans/NAME.yaml, publications/, an edition's folder, or its bundle.tar"
 
 
 def what_is_given(path: Path) -> Given:
@@ -31,11 +32,22 @@ def what_is_given(path: Path) -> Given:
         raise UsageError(what, where=str(path), remedy=_WHAT)
     if (path / "plans").is_dir() or _was_sealed(path):
         return "study"
-    if os.path.lexists(path / RESULTS) or os.path.lexists(path / BUNDLE):
+    if _is_edition(path):
         return "edition"
+    if path.name == PUBLICATIONS and editions_of(path):
+        return "editions"
     above = path.parent if (path.parent / "plans").is_dir() else None
     remedy = _WHAT if above is None else to_type("verify", above)
     raise UsageError("there is no study here", where=str(path), remedy=remedy)
+
+
+def editions_of(folder: Path) -> tuple[Path, ...]:
+    """The editions in a folder `publications`, by name."""
+    return tuple(path for path in editions_in(folder.parent) if _is_edition(path))
+
+
+def _is_edition(path: Path) -> bool:
+    return os.path.lexists(path / RESULTS) or os.path.lexists(path / BUNDLE)
 
 
 def _was_sealed(path: Path) -> bool:

@@ -5,7 +5,7 @@ an older copy or another past: after N entries, the last had this digest. Three 
 
     what this machine saw before    `KnownHeads`, as `known_hosts` does for machines: by plan id and by seal, the
                                     furthest head, and those at which editions end
-    the command line                `--expect N:sha256:…`
+    the command line                `--expect 'PLAN-ID N:sha256:…'`
     CHANGELOG_AFTER_SEAL.md         lines `head PLAN-ID N:sha256:…`
 
 >>> digest = "sha256:" + "0" * 64
@@ -21,6 +21,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -142,13 +143,28 @@ def known_heads(environ: Mapping[str, str]) -> KnownHeads:
     return KnownHeads(folder / "sealkit" / "known_heads")
 
 
-def parse_expect(text: str) -> Anchor:
-    """What `--expect N:sha256:…` asks for; `UsageError` if it is not written so."""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A head that a journal must meet: of the plan of that id, or of every plan that is looked at."""
+
+    plan: str | None
+    anchor: Anchor
+
+
+def parse_expect(text: str) -> Expected:
+    """What `--expect 'PLAN-ID N:sha256:…'` asks for, or `N:sha256:…` alone; `UsageError` if it is not written so.
+
+    >>> parse_expect(f"head v1 12:sha256:{'0' * 64}").plan, parse_expect(f"12:sha256:{'0' * 64}").plan
+    ('v1', None)
+    """
+    words = text.removeprefix("head ").split()
+    plan, head = (words[0], words[1]) if len(words) == 2 else (None, text)
     try:
-        count, digest = parse_head(text, where="--expect")
+        count, digest = parse_head(head, where="--expect")
     except MalformedError as error:
-        raise UsageError(error.what, where=error.where, remedy="copy a head as `sealkit status` prints it") from error
-    return Anchor(count, digest, "--expect", True)
+        remedy = "copy a head as `sealkit status` prints it, in quotes: --expect 'PLAN-ID N:sha256:…'"
+        raise UsageError(error.what, where=error.where, remedy=remedy) from error
+    return Expected(plan, Anchor(count, digest, "--expect", True))
 
 
 def quoted_heads(text: str, *, plan: str, source: str) -> tuple[Anchor, ...]:

@@ -195,7 +195,7 @@ def find_drift(sealed: SealedPlan) -> tuple[Drift, ...]:
 def find_sealed(folder: Path) -> tuple[Path, ...]:
     """The plans of every sealed study in `folder`, which is `receipts/`, one folder in it, or a whole study.
 
-    `UntrustedError` if there is none, if two are of one plan id, or if receipts belong to no seal.
+    `UsageError` if there is none, `UntrustedError` if two are of one plan id, or if receipts belong to no seal.
     """
     if (folder / "plans").is_dir():
         folder = folder / "receipts"
@@ -212,7 +212,7 @@ def find_sealed(folder: Path) -> tuple[Path, ...]:
     found = {path.name for path in folder.iterdir()} if one is None and folder.is_dir() else {one or ""}
     wanted = set(plans) | {name for name in found if _holds_receipts(folder, name)} if one is None else {one}
     if not wanted:
-        raise UntrustedError("there is no sealed study here", where=str(folder), remedy="sealkit seal plans/NAME.yaml")
+        raise UsageError("there is no sealed study here", where=str(folder), remedy="sealkit seal plans/NAME.yaml")
     for name in sorted(wanted - set(plans)):
         if not os.path.lexists(study / "receipts" / name):
             what, remedy = f"there is nothing here, and no seal of a plan {name!a}", to_type("verify", study)

@@ -79,6 +79,46 @@ def test_a_head_that_is_none_is_refused(expect: str, study: Path) -> None:
     assert refused.code in (1, 2) and "N:sha256:" in refused.err
 
 
+def test_a_head_is_taken_as_it_is_printed_and_asked_of_its_plan_alone(study: Path) -> None:
+    out = ok(call("verify", "--no-remember", cwd=study)).out
+    printed = re.search(r"  head (part \d+:sha256:[0-9a-f]{64})\n", out)
+    assert printed
+    for spelled in (printed[1], f"head {printed[1]}"):
+        assert "anchored by: --expect" in ok(call("verify", "--no-remember", "--expect", spelled, cwd=study)).out
+    another = printed[1].replace("part", "party")
+    for words in ([], ["--json"]):
+        refused = call("verify", "--no-remember", "--expect", another, *words, cwd=study)
+        assert refused.code == 2 and "--expect: no plan party was checked; there is part" in refused.err
+
+
+def test_the_last_line_says_how_many_studies_hold_and_one_fault_hides_no_other(study: Path) -> None:
+    second = (study / PLAN).read_text(encoding="utf-8").replace("id: part\n", "id: zwo\n")
+    (study / "plans" / "zwo.yaml").write_text(second, encoding="utf-8")
+    ok(call("seal", "plans/zwo.yaml", cwd=study))
+    out = ok(call("verify", "receipts", "--no-remember", cwd=study)).out
+    assert out.endswith("\n2 studies hold\n")
+    assert f"next, if the study is yours: sealkit publish {PLAN}\n" in out
+    assert "the run is not over: the 8 missing are slots that have no episode yet" in out
+    assert "next, if the study is yours: sealkit run plans/zwo.yaml\n" in out
+    with (study / PLAN).open("a", encoding="utf-8") as plan:
+        plan.write("# edited\n")
+    refused = call("verify", "receipts", "--no-remember", cwd=study)
+    assert refused.code == 1 and refused.err.startswith("sealkit: ") and refused.err.count("\n") == 1
+    assert "head zwo" in refused.out and refused.out.endswith(f"\n1 of 2 studies holds; {PLAN} does not\n")
+
+
+def test_what_was_never_sealed_is_a_mistake_in_the_command(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "study", SMALL)
+    (study / "receipts").mkdir(exist_ok=True)
+    refused = call("verify", "receipts", cwd=study)
+    assert refused.code == 2 and "there is no sealed study here" in refused.err
+    (study / "receipts" / "part").mkdir()
+    (study / "receipts" / "part" / "journal.jsonl").write_text("x", encoding="utf-8")
+    assert call("verify", "receipts", cwd=study).code == 1
+    (study / PLAN).write_text((study / PLAN).read_text(encoding="utf-8").replace("seed:", "sed:"), encoding="utf-8")
+    assert states(study, code=2)["state"] == "the plan is off"
+
+
 def test_analyse_before_the_run_is_over_is_refused(sealed: Path) -> None:
     refused = call("analyse", PLAN, cwd=sealed)
     assert refused.code == 2
@@ -119,7 +159,8 @@ def states(study: Path, *, code: int = 0) -> dict[str, Any]:
     printed, said = call("status", cwd=study), call("status", "--json", cwd=study)
     assert printed.code == said.code == code
     [one], text = read(said.out), printed.out
-    assert f"{one['plan']}: {one['state']}\n" in text and f"  next: {one['next']}\n" in text
+    shown = one["file"] if one["plan"] == one["file"] else f"{one['plan']} ({one['file']})"
+    assert f"{shown}: {one['state']}\n" in text and f"  next: {one['next']}\n" in text
     assert all(f"  {fact}\n" in text for fact in one["facts"])
     document: dict[str, Any] = one
     return document

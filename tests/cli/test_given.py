@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -142,3 +143,21 @@ def test_a_study_that_cannot_be_written_to_says_what_to_do(sealed: Path) -> None
         for folder in folders:
             folder.chmod(0o755)
     assert tarfile.is_tarfile(sealed / "plans" / f"{ID}.source.tar")
+
+
+def test_publications_stands_for_its_editions(published_once: Path, tmp_path: Path) -> None:
+    study = Path(shutil.copytree(published_once, tmp_path / "study"))
+    [edition] = (study / "publications").iterdir()
+    shutil.copytree(edition, study / "publications" / "another")
+    refused = call("verify", "publications/", "--no-remember", cwd=study)
+    assert refused.code == 1 and "calls itself 'part-" in refused.err
+    assert refused.out.endswith("\n1 of 2 studies holds; another does not\n") and "next:" not in refused.out
+    shutil.rmtree(study / "publications" / "another")
+    assert ok(call("verify", "publications", "--no-remember", cwd=study)).out.endswith("\n1 study holds\n")
+    shutil.rmtree(edition)
+    assert call("verify", "publications", "--no-remember", cwd=study).code == 2
+    standing = ok(call("status", PLAN, cwd=study)).out
+    assert f"published, edition {edition.name}, which is not in publications/ here\n" in standing
+    assert standing.endswith(f"  next: sealkit verify {study}/receipts/{ID} --replay\n") or standing.endswith(
+        f"  next: sealkit verify receipts/{ID} --replay\n"
+    )

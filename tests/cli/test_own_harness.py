@@ -59,15 +59,16 @@ def test_from_the_script_to_the_edition(study: Path) -> None:
     assert "no episode was run again: they are recorded, not replayable" in replayed
     assert "was derived again, the same bytes" in replayed
     assert f"next: sealkit verify {RECEIPTS} --replay && sealkit publish {PLAN}\n" in analysed
-    for said in (replayed, ok(call("verify", cwd=study)).out, ok(call("status", cwd=study)).out):
-        assert said.endswith(f"  next: sealkit publish {PLAN}\n")
+    for said in (replayed, ok(call("verify", cwd=study)).out):
+        assert said.endswith(f"  next, if the study is yours: sealkit publish {PLAN}\n\n1 study holds\n")
+    assert ok(call("status", cwd=study)).out.endswith(f"  next: sealkit publish {PLAN}\n")
     assert "the evidence of every claim is recorded, not replayable" in ok(call("claims", PLAN, cwd=study)).out
     assert f"next: sealkit publish {PLAN}\n" in ok(call("publish", PLAN, "--dry-run", cwd=study)).out
     published = ok(call("publish", PLAN, cwd=study)).out
     assert "no episode run again: they are recorded, not replayable" in published and "CLOSED" not in published
     (edition,) = (study / "publications").iterdir()
     standing = ok(call("status", cwd=study)).out
-    assert "ab-prompts: published" in standing and f"in publications/{edition.name}" in standing
+    assert f"ab-prompts ({PLAN}): published" in standing and f"in publications/{edition.name}" in standing
     for said in (published, standing, ok(call("verify", "--no-remember", cwd=study)).out):
         assert f"next: sealkit verify publications/{edition.name} --replay\n" in said
     for name in ("report.md", "report.html"):

@@ -96,7 +96,7 @@ def test_where_it_is_kept_follows_the_xdg_rules(tmp_path: Path) -> None:
 
 
 def test_expect_takes_a_head_as_it_is_printed() -> None:
-    assert parse_expect(str(head(12))) == Anchor(12, head(12).digest or "", "--expect", True)
+    assert parse_expect(str(head(12))).anchor == Anchor(12, head(12).digest or "", "--expect", True)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,8 @@ def test_an_edited_working_tree_is_told_by_verify_and_refused_by_run(sealed: Pat
     world = sealed / "worlds" / "house" / "world.py"
     world.write_text(world.read_text(encoding="utf-8") + "\n# a better world\n", encoding="utf-8")
     out = ok(call("verify", "--no-remember", cwd=sealed)).out
-    assert "the working tree has moved on since the seal, 1 file; the first: worlds/house/world.py was changed" in out
+    assert "the working tree has moved on since the seal; the sealed bytes were checked, not these. 1 file to " in out
+    assert "compare with part.source.tar, the first: worlds/house/world.py was changed" in out
     refused = call("run", PLAN, cwd=sealed)
     assert refused.code == 1 and "worlds/house/world.py was changed" in refused.err
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sealkit.seal.closure import environment, environment_changes, sealkit_drift
+from sealkit.seal.places import beside
 from sealkit.seal.sealed import find_drift
 from sealkit.verify.study import Study
 from sealkit.wire.errors import SealkitError
@@ -19,7 +20,7 @@ def notes_of(study: Study, clock_went_back: tuple[int, ...]) -> tuple[str, ...]:
     back = "order comes from the chain"
     notes += [f"the clock went back before entry {number}: {back}" for number in clock_went_back[:5]]
     states = {(name, state) for under in study.under.values() for name, state in under.verifiers.items()}
-    notes += [f"verifier {name} {state}" for name, state in sorted(states) if state.startswith("differs")]
+    notes += [_of_another(study, name) for name, state in sorted(states) if state.startswith("differs")]
     notes += [f"verifier {name} is not checked: it needs the study's code (--replay)" for name in study.unchecked]
     if states and all(state == "the study's own" for _, state in states):
         notes.append("admitted by the study's own verifiers alone: no verifier of yours ruled on this evidence")
@@ -30,14 +31,25 @@ def notes_of(study: Study, clock_went_back: tuple[int, ...]) -> tuple[str, ...]:
         except SealkitError as error:
             moved = [str(error)]
         if moved:
-            files = counted(len(moved), "file")
-            notes.append(f"the working tree has moved on since {since}, {files}; the first: {moved[0]}")
+            archive = beside(sealed.path, "source.tar", sealed.latest.number).name
+            files = f"{counted(len(moved), 'file')} to compare with {archive}, the first: {moved[0]}"
+            notes.append(
+                f"the working tree has moved on since {since}; the sealed bytes were checked, not these. {files}"
+            )
     elif own := sealkit_drift(sealed.latest.closure):
-        notes.append(f"this sealkit is another than at {since}, {counted(len(own), 'file')}; the first: {own[0]}")
+        files = f"{counted(len(own), 'file')}, the first: {own[0]}"
+        notes.append(f"this sealkit is another than at {since}, which takes nothing from this check. {files}")
     changes = environment_changes(sealed.latest.closure.environment, environment())
     if changes:
         notes.append(f"another environment than at the seal: {'; '.join(changes[:4])}{' …' if changes[4:] else ''}")
     return tuple(notes)
+
+
+def _of_another(study: Study, name: str) -> str:
+    """What it means that the reviewer's verifier is not, byte for byte, the sealed one."""
+    by = "yours ruled here, and the sealed one too" if study.sandbox is not None else "yours ruled here"
+    more = "" if study.sandbox is not None else "; with --replay the sealed one rules too"
+    return f"verifier {name}: the study was sealed with another version of it; {by}{more}"
 
 
 def _has_working_tree(study: Path) -> bool:

@@ -72,7 +72,11 @@ def status_of(path: Path, plan: Plan) -> Standing:
     facts += [str(tries)] if str(tries) else []
     if past.edition is not None:
         folder = sealed.study / "publications" / past.edition
-        return Standing(plan.spec.id, "published", tuple(facts), to_type("verify", folder, "--replay"))
+        following = to_type("verify", folder, "--replay")
+        if not folder.is_dir():
+            facts[-1] = f"published, edition {past.edition}, which is not in publications/ here"
+            following = to_type("verify", sealed.receipts, "--replay")
+        return Standing(plan.spec.id, "published", tuple(facts), following)
     if past.analysed is not None:
         return Standing(plan.spec.id, "analysed", tuple(facts), to_type("publish", path))
     if stage.closed:
