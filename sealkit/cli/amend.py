@@ -7,7 +7,17 @@ from pathlib import Path
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, escape, heading, json_option, one_line, plan_argument, print_json, print_table
+from sealkit.cli.out import (
+    Progress,
+    escape,
+    heading,
+    json_option,
+    one_line,
+    plan_argument,
+    print_json,
+    print_table,
+    without_empty,
+)
 from sealkit.files import to_type
 from sealkit.plan.asked import to_run
 from sealkit.plan.schema import Spec
@@ -150,14 +160,16 @@ def _print(draft: Draft, amendment: Amendment, replayed: Replayed | None) -> Non
 def print_changes(before: PlanSeal, amendment: Amendment) -> None:
     """What an amendment changes, sorted, and what of it is proved unchanged."""
     changed = amendment.changed
-    rows = [("protected", f"section {name}", "") for name in changed.protected]
-    rows += [("described", f"section {name}", "") for name in changed.described]
+    was, has = before.sections, amendment.plan.sections
+    moved = {name: f"{_short(was.get(name))} → {_short(has.get(name))}" for name in {*was, *has}}
+    rows = [("protected", f"section {name}", moved.get(name, "")) for name in changed.protected]
+    rows += [("described", f"section {name}", moved.get(name, "")) for name in changed.described]
     rows += [("layout", "comments or layout of the plan", "")] if changed.layout else []
     for kind, files in (("ruling code", changed.ruling), ("harness", changed.harness)):
         rows += [(kind, str(file), f"{_short(file.before)} → {_short(file.after)}") for file in files]
     rows += [("scenarios", f"{changed.scenarios} added, removed or not as they were", "")] if changed.scenarios else []
     if rows:
-        print_table(("kind", "what", "digests"), rows)
+        print_table(*without_empty(("kind", "what", "digests"), rows))
     unchanged = unchanged_words(before, amendment.plan)
     if unchanged:
         click.echo(f"\n  {', '.join(unchanged)} unchanged: every section has the digest that it had before")

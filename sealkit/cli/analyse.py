@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from sealkit.cli.clock import now
-from sealkit.cli.out import Progress, escape, heading, json_option, plan_argument, print_json, print_table
+from sealkit.cli.out import (
+    Progress,
+    escape,
+    heading,
+    json_option,
+    plan_argument,
+    print_json,
+    print_table,
+    without_empty,
+)
 from sealkit.files import to_type
 from sealkit.infer.analysis import Analysis
 from sealkit.infer.estimate import Estimate
@@ -71,11 +80,12 @@ def command(plan: Path, as_json: bool) -> None:
 def print_analysis(spec: Spec, analysis: Analysis) -> None:
     """The verdicts first, then the numbers that they rest on, then who was admitted."""
     heading(f"verdicts of {spec.id}")
+    heads = ("hypothesis", "metric", "verdict", "says")
     rows = [
         (one.hypothesis, one.metric or "", one.verdict, one.why or spec.hypotheses[one.hypothesis].says)
         for one in analysis.verdicts
     ]
-    print_table(("hypothesis", "metric", "verdict", "says"), rows)
+    print_table(*without_empty(heads, rows))
     for line in caveats(analysis):
         click.echo(f"  {line}")
     heading("effects")

@@ -18,13 +18,18 @@ from sealkit.plan.schema import Spec
 from sealkit.plan.truth import TruthTable
 from sealkit.publish.review.trials import Stage, Trial, trials
 from sealkit.seal.piloted import check_played
-from sealkit.seal.sealed import study_of
+from sealkit.seal.places import beside, study_of
+from sealkit.seal.siblings import check_id_is_own, of_the_same_id
 from sealkit.wire.records import Json
 from sealkit.world.named import check_named, programs_elsewhere
 
 Ends: TypeAlias = Mapping[Stage, Sequence[AtEnd]]
 
 
+ORDERINGS = (
+    "An ordering is one way in which the figures can stand to each other and to the numbers of the rules.\n"
+    "These tables order the figures alone; what so many pairs or cells can give, {} says."
+)
 LOSSES = (
     "Beyond {} of an arm's slots lost, claims are withheld. Lost is a slot without an outcome, one whose measure is\n"
     "null where a rule reads it, and one that has its episode after a failed try of the study's own code."
@@ -51,10 +56,15 @@ def command(plan: Path, as_json: bool) -> None:
     opened = open_plan(plan)
     study = study_of(plan)
     check_played(study, opened)
+    if not beside(plan, "seal.json").exists():
+        check_id_is_own(plan, opened, study)
     check_sealable(opened)
     judge = check_named(study, opened)
     report = describe(opened)
-    warnings = (*report.warnings, *programs_elsewhere(opened), *map(str, unreached(opened.spec)))
+    same = tuple(
+        f"{one} has the id {opened.spec.id} too: one alone can be sealed" for one in of_the_same_id(plan, opened)
+    )
+    warnings = (*report.warnings, *same, *programs_elsewhere(opened), *map(str, unreached(opened.spec)))
     found = trials(plan, opened, judge) if judge is not None else ()
     for trial in found:
         warnings += tuple(f"{one} in the {trial.stage} run" for one in without_end(opened.spec, trial.measured))
@@ -90,7 +100,7 @@ def _print(spec: Spec, report: PlanReport, warnings: Sequence[str], power: str) 
         print_table(("verdict", "orderings", "for example"), _rows(table), right=(1,))
     if report.truth:
         click.echo(f"\n{LOSSES.format(spec.sample.exclusion_cap_per_arm)}")
-        click.echo(f"\nThese tables order the figures alone; what so many pairs or cells can give, {power} says.")
+        click.echo(f"\n{ORDERINGS.format(power)}")
     if warnings:
         heading("beware")
         for warning in warnings:

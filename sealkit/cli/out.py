@@ -54,6 +54,16 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: S
         click.echo(f"  {click.style(line, bold=True) if number == 0 else line}")
 
 
+def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """The same table without the columns that say nothing in any row.
+
+    >>> without_empty(("arm", "why", "n"), [("A", "", "1"), ("B", "", "2")])
+    (['arm', 'n'], [['A', '1'], ['B', '2']])
+    """
+    kept = [i for i in range(len(heads)) if not rows or any(row[i] for row in rows)]
+    return [heads[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+
 def heading(words: str) -> None:
     """A line that opens a part of the output."""
     click.echo(f"\n{click.style(words, bold=True)}")

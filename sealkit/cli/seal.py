@@ -16,6 +16,7 @@ from sealkit.seal.manifest import scenarios_in_words
 from sealkit.seal.places import beside, study_of
 from sealkit.seal.seal import make_seal, read_plan
 from sealkit.seal.sealed import open_seal
+from sealkit.seal.siblings import check_id_is_own
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.text import counted
@@ -61,6 +62,7 @@ def _refuse_what_fails(plan: Path) -> None:
     study = study_of(plan)
     if not beside(plan, "seal.json").exists():
         opened = read_plan(plan, study)
+        check_id_is_own(plan, opened, study)
         check_sealable(opened)
         check_named(study, opened)
 

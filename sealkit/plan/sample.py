@@ -38,7 +38,7 @@ class Attempts(Part):
 
 
 class Budget(Part):
-    """What the confirmatory run may use; null sets no bound."""
+    """What the confirmatory run may use; null sets no bound. Calls have one: whoever asks again and again must end."""
 
     calls: Count
     tokens: Count | None

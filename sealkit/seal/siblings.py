@@ -7,20 +7,25 @@ the earlier one, and quotes the head of its journal, so neither can be left out 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sealkit.files import open_safely
+from sealkit.files import open_safely, read_if_there
+from sealkit.plan.load import Plan
+from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.commitment import Sibling
 from sealkit.seal.journal import JOURNAL, read_head
 from sealkit.seal.pins import read_seal
 from sealkit.wire.canon import decode_record
 from sealkit.wire.chain import Entry
+from sealkit.wire.errors import UsageError
 from sealkit.wire.events import Paused
 from sealkit.wire.journal_head import JournalHead
 
 SEAL: Final = ".seal.json"
+_id_line = re.compile(rb"^id:[ \t]*[\"']?([A-Za-z0-9._-]+)", re.MULTILINE)
 _LONGEST_PAUSE: Final = 1 << 16  # bytes of a line
 
 
@@ -35,6 +40,24 @@ def sealed_beside(plan_path: Path) -> Iterator[Path]:
 def siblings_of(plan_path: Path, study: Path) -> tuple[Sibling, ...]:
     """What a seal says of them, in the order of their files."""
     return tuple(_sibling(other, study) for other in sealed_beside(plan_path))
+
+
+def check_id_is_own(plan_path: Path, plan: Plan, study: Path) -> None:
+    """Raise `UsageError` if another plan of the folder is sealed under this plan's id."""
+    for other in sealed_beside(plan_path):
+        if read_seal(other, study)[0].plan.id == plan.spec.id:
+            what = f"{other.name} is sealed under the id {plan.spec.id}"
+            raise UsageError(what, where=plan.where("id"), remedy="give this plan an id of its own")
+
+
+def of_the_same_id(plan_path: Path, plan: Plan) -> Iterator[Path]:
+    """The other plans of the folder that have this plan's id: only one of them can be sealed."""
+    for other in sorted(plan_path.parent.glob("*.yaml")):
+        if other.name != plan_path.name and other.is_file():
+            data = read_if_there(other, inside=plan_path.parent, limit=MAX_BYTES) or b""
+            written = _id_line.search(data)
+            if written is not None and written[1].decode(errors="replace") == plan.spec.id:
+                yield other
 
 
 def _sibling(plan_path: Path, study: Path) -> Sibling:

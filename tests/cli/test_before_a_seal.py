@@ -80,6 +80,21 @@ def test_a_command_that_is_misspelled_is_asked_after(tmp_path: Path) -> None:
     assert outcome.code == 2 and "No such command 'chek'. Did you mean check?" in outcome.err
 
 
+def test_a_copy_of_a_plan_needs_an_id_of_its_own(sealed: Path) -> None:
+    copied = (sealed / PLAN).read_text(encoding="utf-8")
+    for name in ("copy", "draft"):
+        (sealed / "plans" / f"{name}.yaml").write_text(copied, encoding="utf-8")
+    for command in ("check", "seal"):
+        outcome = call(command, "plans/copy.yaml", cwd=sealed)
+        assert outcome.code == 2
+        assert re.match(r"sealkit: plans/copy.yaml:\d+:5 \$.id: part.yaml is sealed under the id part; ", outcome.err)
+    (sealed / "plans" / "copy.yaml").write_text(copied.replace("id: part", "id: mine"), encoding="utf-8")
+    assert "has the id" not in ok(call("check", "plans/copy.yaml", cwd=sealed)).out
+    assert "plans/draft.yaml has the id part too: one alone can be sealed" in ok(call("check", PLAN, cwd=sealed)).out
+    standing = ok(call("status", cwd=sealed)).out
+    assert f"part ({PLAN}): sealed\n" in standing and "part (plans/draft.yaml): not sealed\n" in standing
+
+
 # --- verdicts that no sample within the cap gives ----------------------------------------------------
 
 
