@@ -36,6 +36,7 @@ from sealkit.wire.digest import digest_bytes, short
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.wire.records import Json
 from sealkit.wire.text import counted
+from sealkit.world.named import check_named
 
 MOST_SLOTS = 40
 
@@ -74,6 +75,7 @@ def command(
         _withdraw(plan, withdrawn, str(reason), as_json)
         return
     with amending(plan, now=now()) as draft:
+        check_named(draft.sealed.study, draft.plan)
         replayed = _replay(draft) if impact or supersede else None
         try:
             amendment = _record(draft, reason or "not said yet", replayed, supersede)

@@ -43,6 +43,13 @@ def test_an_arm_that_does_not_load_is_not_sealed(source: str, says: str, tmp_pat
     refused(study, says, 3)
 
 
+def test_an_amendment_of_code_that_does_not_load_is_refused(sealed: Path) -> None:
+    (sealed / "worlds" / "house" / "judge.py").write_text("def judge(:", encoding="utf-8")
+    outcome = call("amend", PLAN, "--reason", "a better judge", cwd=sealed)
+    assert outcome.code == 3 and "house/judge.py: loading it raised SyntaxError" in outcome.err
+    assert not (sealed / "plans" / "part.A-0001.json").exists()
+
+
 def test_an_arm_that_is_a_program_is_there_and_may_be_run(tmp_path: Path) -> None:
     study = planned(tmp_path, "tracker: {role: control, scripted: tracker}", PROGRAM)
     refused(study, "$.factors.arm.tracker.trees[0]: there is no such file", 2)
