@@ -7,6 +7,7 @@ a journal and a pin of its own, the digest of the plan's canonical parse, which 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import sealkit
 from sealkit.files import read_if_there, to_type
-from sealkit.plan.actors import ReferenceWorld
+from sealkit.plan.actors import ReferenceWorld, ScriptedArm
 from sealkit.plan.asked import roles_asked_for_arms, roles_asked_for_readings
 from sealkit.plan.assignment import assignment_line
 from sealkit.plan.describe import parts_of_later_engines
@@ -28,10 +29,11 @@ from sealkit.run.play import Playing, answered, nobody, play_arm
 from sealkit.run.progress import Standing, begin, begin_sealed, begin_shard
 from sealkit.run.shares import drawn_share
 from sealkit.seal.closure import environment, make_closure
+from sealkit.seal.guard import Guard, open_guard
 from sealkit.seal.history import History, open_history
 from sealkit.seal.journal import Journal, exclusive
 from sealkit.seal.recovery import begin_or_recover, recover
-from sealkit.seal.sealed import SealedPlan, check_no_drift, declared, open_seal, receipts_folder, study_of
+from sealkit.seal.sealed import SealedPlan, declared, open_seal, receipts_folder, study_of
 from sealkit.seal.shards import (
     Shard,
     check_none_waits,
@@ -72,6 +74,7 @@ class Bench:
     sealed: SealedPlan | None
     world: LoadedWorld | Command | None
     scenario_line: Callable[[Slot], bytes]
+    guard: Guard  # of the files under which all of this was loaded
     share: tuple[int, int] | None = None  # this shard, of so many
     readers: Mapping[str, Reader] = field(default_factory=dict)  # the judge's, where models are asked for readings
     killed: list[KilledRun] = field(default_factory=list)  # of this shard, as known once it is written to
@@ -90,8 +93,16 @@ class Bench:
     def play(self, slot: Slot) -> bytes:
         """The episode of this slot, where sealkit is asked for no model's reply."""
         if isinstance(self.world, Command):
-            return self.world.play(self.trusted(slot))
+            return self.world.play(self.trusted(slot), guard=self.guard)
         return answered(self.playing(slot), nobody)
+
+    def check_untouched(self, slot: Slot) -> None:
+        """What an attempt at this slot read or started anew was as sealed until now, or `DriftError`.
+
+        The code of scripted agents was loaded with the bench.
+        """
+        if not isinstance(self.plan.spec.factors.arm[str(slot["arm"])], ScriptedArm):
+            self.guard.look(since=time.monotonic())
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -242,7 +253,7 @@ def open_bench(plan_path: Path, stage: Stage, *, share: tuple[int, int] | None =
     Without `runs` no world is loaded.
 
     `UsageError` if the plan has no such stage, or uses a part that this sealkit cannot run; for a sealed stage
-    `OutOfOrderError` without a seal and `UntrustedError` with a broken one or on drift.
+    `OutOfOrderError` without a seal, `UntrustedError` with a broken one, `DriftError` on drift.
     """
     bench = _pilot_bench(plan_path, runs) if stage == "pilot" else _sealed_bench(plan_path, stage, share, runs)
     later = parts_of_later_engines(bench.plan)
@@ -260,17 +271,19 @@ def _sealed_bench(plan_path: Path, stage: Stage, share: tuple[int, int] | None, 
         if share[1] > shared:
             what = f"{share[1]} shards, but only whole blocks of the confirmatory stage are shared, and it has {shared}"
             raise UsageError(what, where="--shard", remedy="take fewer shards")
-    check_no_drift(sealed)
+    guard = open_guard(sealed)
     readers: Mapping[str, Reader] = {}
     if runs:  # before the world: each load is a fresh one
         check_verifiers(sealed.study, sealed.plan)
         open_judge(sealed.study, sealed.plan)
         readers = open_readers(sealed.study, sealed.plan)
+    world = _world(sealed.study, sealed.plan) if runs else None
+    guard.look(since=time.monotonic())  # what was loaded was read after the check
     return Bench(
         plan_path=plan_path, study=sealed.study, plan=sealed.plan, stage=stage, pin=sealed.latest.pin,
         judge=sealed.judge, folder=sealed.receipts if share is None else shard_folder(sealed.receipts, *share),
-        sealed=sealed, world=_world(sealed.study, sealed.plan) if runs else None,
-        scenario_line=lambda slot: sealed.trusted(slot).scenario, share=share, readers=readers,
+        sealed=sealed, world=world, scenario_line=lambda slot: sealed.trusted(slot).scenario, guard=guard, share=share,
+        readers=readers,
     )  # fmt: skip
 
 
@@ -295,6 +308,7 @@ def _pilot_bench(plan_path: Path, runs: bool) -> Bench:
     return Bench(
         plan_path=plan_path, study=study, plan=plan, stage="pilot", pin=plan.digest, judge=judge,
         folder=receipts_folder(study, plan) / "pilot", sealed=None, world=world, scenario_line=line,
+        guard=Guard(None),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ def calling(bench: Bench, models: Models, budget: Budget, blobs: Blobs) -> Itera
         "patience": models.patience, "width": models.concurrency, "warn": models.warn,
     }  # fmt: skip
     if bench.sealed is not None:
-        gateway = Gateway.for_sealed(bench.sealed, **given)  # type: ignore[arg-type]
+        gateway = Gateway.for_sealed(bench.sealed, guard=bench.guard, **given)  # type: ignore[arg-type]
     else:
         gateway = Gateway.for_pilot(bench.plan, bench.plan_path, **given)  # type: ignore[arg-type]
     loop = asyncio.new_event_loop()
@@ -209,7 +210,10 @@ class Calling:
     async def _ended(self, line: Line, carried_out: CarriedOut) -> Outcome:
         """How it ended, with all of its calls, whose bodies are on disk."""
         try:
-            ended = await carried_out()
+            try:
+                ended = await carried_out()
+            finally:  # before any of it is recorded; whatever it raised may come of what was changed
+                self._gateway.look(since=time.monotonic())
         except asyncio.CancelledError:
             ended = CutOff(INTERRUPTED, _BY_HAND, "", joined(line.calls))
         except ProviderError as error:

@@ -24,7 +24,8 @@ from sealkit.run.bench import Bench, open_bench
 from sealkit.run.external import AttemptError
 from sealkit.run.interrupt import deaf_children
 from sealkit.run.leaks import unleaked
-from sealkit.run.outcome import Broke, Kept, Outcome, Pending
+from sealkit.run.outcome import Broke, Kept, Outcome, Pending, drifted
+from sealkit.seal.closure import DriftError
 from sealkit.wire.errors import HarnessError
 from sealkit.wire.events import Slot
 
@@ -55,6 +56,16 @@ def attempt(bench: Bench, slot: Slot) -> Outcome:
 
 
 def _played(bench: Bench, slot: Slot) -> Outcome:
+    try:
+        try:
+            return _tried(bench, slot)
+        finally:  # whatever it raised may come of what was changed
+            bench.check_untouched(slot)
+    except DriftError as error:
+        return drifted(error)
+
+
+def _tried(bench: Bench, slot: Slot) -> Outcome:
     try:
         return Kept(bench.play(slot))
     except AttemptError as error:
@@ -146,13 +157,16 @@ def _dead() -> HarnessError:
 
 # --- in a worker ---------------------------------------------------------------------------------
 
-_bench: Bench | None = None
+_bench: Bench | DriftError
 
 
 def _open(plan_path: Path, stage: Stage) -> None:
     global _bench
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _bench = open_bench(plan_path, stage)
+    try:
+        _bench = open_bench(plan_path, stage)
+    except DriftError as error:  # a file was changed after the parent had looked: the first attempt says so
+        _bench = error
 
 
 def _end_with_parent() -> None:
@@ -164,5 +178,4 @@ def _end_with_parent() -> None:
 
 
 def _attempt(slot: Slot) -> Outcome:
-    assert _bench is not None
-    return attempt(_bench, slot)
+    return drifted(_bench) if isinstance(_bench, DriftError) else attempt(_bench, slot)

@@ -34,6 +34,7 @@ import msgspec
 from sealkit.agents.models.secrets import Watch, secret_parts
 from sealkit.agents.programs import MOST_WORDS, end, last_words, new_mark, quoted
 from sealkit.plan.actors import ExternalWorld
+from sealkit.seal.guard import Guard
 from sealkit.wire.canon import MAX_LINE, decode_record, encode_value
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Trusted
@@ -53,6 +54,7 @@ FIXED: Final[Mapping[str, str]] = {
     "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
 }  # fmt: skip
 _CHUNK: Final = 1 << 16
+_LOOK_S: Final = 0.05
 _SHORTEST_SECRET: Final = 8  # shorter values stand in texts by chance
 _MOST_FAULTS: Final = 4
 
@@ -75,12 +77,13 @@ class Command:
     environment: Mapping[str, str]
     secrets: tuple[tuple[str, str], ...]
 
-    def play(self, trusted: Trusted) -> bytes:
+    def play(self, trusted: Trusted, *, guard: Guard | None = None) -> bytes:
         """The recorded episode of a slot, whose assignment is `trusted.scenario`.
 
-        `AttemptError` if the program reports a provider's or its own failure, `HarnessError` for everything else.
+        `AttemptError` if the program reports a provider's or its own failure, `HarnessError` for everything else; but
+        `DriftError`, and the program has ended, if `guard` finds a sealed file touched.
         """
-        raw = _Asking(self, trusted.scenario).answer()
+        raw = _Asking(self, trusted.scenario, guard or Guard(None)).answer()
         for name, value in self.secrets:
             if value.encode(errors="surrogateescape") in raw:
                 raise HarnessError(f"the answer holds the value of {name}", where=self.run[0], remedy="leave it out")
@@ -167,8 +170,8 @@ def _distinct(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 class _Asking:
     """One process, from its start to its end."""
 
-    def __init__(self, command: Command, line: bytes) -> None:
-        self._command = command
+    def __init__(self, command: Command, line: bytes, guard: Guard) -> None:
+        self._command, self._guard = command, guard
         self._deadline = time.monotonic() + command.seconds
         self._output, self._words = bytearray(), b""
         self._left = memoryview(line + b"\n")
@@ -185,6 +188,7 @@ class _Asking:
     def answer(self) -> bytes:
         """What the process wrote to its output, after it ended with status 0."""
         try:
+            self._guard.look(since=time.monotonic())  # it runs, and is not told its slot yet
             self._exchange()
             self._wait()
         finally:
@@ -206,7 +210,8 @@ class _Asking:
             selector.register(stderr, selectors.EVENT_READ)
             while not {stdout, stderr}.isdisjoint(key.fileobj for key in selector.get_map().values()):
                 left = self._time_left()
-                ready = [key.fileobj for key, _ in selector.select(0 if self._ended else left)]
+                ready = [key.fileobj for key, _ in selector.select(0 if self._ended else min(left, _LOOK_S))]
+                self._guard.look(since=time.monotonic() - _LOOK_S)  # what it has not read yet, it may read now
                 if self._ended and not ready:
                     return  # something that was not found may hold its output open, but all that it wrote is here
                 for one in ready:

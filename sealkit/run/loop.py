@@ -23,6 +23,8 @@ from sealkit.run.executor import Executor
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW, MOST_ERRORS_IN_A_ROW
 from sealkit.run.interrupt import Interrupts
 from sealkit.run.outcome import Broke, CutOff, Kept, Lost, Outcome, Pending, Said
+from sealkit.seal.closure import DriftError
+from sealkit.seal.guard import DRIFT
 from sealkit.seal.journal import Journal
 from sealkit.wire.errors import HarnessError
 from sealkit.wire.events import Paused, call_lines
@@ -107,7 +109,7 @@ class Loop(ABC, Generic[W, E]):
         return ""
 
     def go(self) -> None:
-        """Nothing is left after this. `HarnessError` if the run pauses; Ctrl-C or a defect pauses it too."""
+        """Nothing is left after this. `HarnessError` if the run pauses, `DriftError` on drift; a defect does too."""
         waiting = self.left()
         try:
             while True:
@@ -156,9 +158,8 @@ class Loop(ABC, Generic[W, E]):
             raise met.error
         what = f"the run is paused, and no slot given up: {met.reason}: {met.why}"
         again = to_run_stage(self.bench.plan_path, self.bench.plan.spec, self.bench.stage)
-        raise HarnessError(
-            what, remedy=f"{met.remedy or 'run again'}{f': {again}' if met.reason == NO_ENDPOINT else ''}"
-        )
+        kind = DriftError if met.reason == DRIFT else HarnessError
+        raise kind(what, remedy=f"{met.remedy or 'run again'}{f': {again}' if met.reason == NO_ENDPOINT else ''}")
 
     def _begin_again(self, one: Try[W], lost: Lost) -> None:
         """Abandon the try that was handed out first, and begin its work anew, unless that keeps happening to it."""

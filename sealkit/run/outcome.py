@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from sealkit.seal.closure import DriftError
+from sealkit.seal.guard import DRIFT
 from sealkit.wire.records import Json
 
 
@@ -57,6 +59,11 @@ class Lost:
 
 
 Outcome: TypeAlias = Kept | Said | Broke | CutOff | Lost
+
+
+def drifted(error: DriftError) -> CutOff:
+    """How an attempt ends during which, or before which, a sealed file was touched."""
+    return CutOff(DRIFT, error.what, error.remedy)
 
 
 class Pending(Protocol):

@@ -24,6 +24,7 @@ from sealkit.run.executor import attempt
 from sealkit.run.leaks import close_memory, take_keys
 from sealkit.run.outcome import Broke, CutOff, Kept, Outcome, Pending
 from sealkit.seal.closure import environment
+from sealkit.seal.guard import DRIFT
 from sealkit.seal.journal import BLOBS
 from sealkit.wire.canon import digest_record
 from sealkit.wire.errors import HarnessError, SealkitError
@@ -72,10 +73,10 @@ def play_attempt(task: Task) -> Answer:
         with _one_at_a_time:
             bench = _bench(about)
             if asks is None:
-                return _spell(attempt(bench, slot))
+                return _spell(_forgotten(about, bench, attempt(bench, slot)))
             ways, share = asks
             pending = _calling(bench, about[-1], ways).submit(slot, number, Budget(Limits(*share), Spent()))
-        return _spell(_await(pending))
+        return _spell(_forgotten(about, bench, _await(pending)))
     except (SealkitError, OSError) as error:
         return _spell(CutOff(REFUSED, f"a worker refuses: {error}", _RESTART))
 
@@ -119,6 +120,15 @@ def _bench(about: About) -> Bench:
             raise HarnessError(f"it finds the pin {bench.pin}, due {pin}", remedy="share one folder")
         benches[stand] = bench
     return benches[stand]
+
+
+def _forgotten(about: About, bench: Bench, outcome: Outcome) -> Outcome:
+    """`outcome`; after drift what was loaded here is opened anew for the run that goes on."""
+    if isinstance(outcome, CutOff) and outcome.reason == DRIFT and _opened is not None:
+        benches, stand = _opened[2], about[-1]
+        if benches.get(stand) is bench:
+            benches.pop(stand, None)
+    return outcome
 
 
 def _calling(bench: Bench, stand: Stand, ways: Ways) -> Calling:

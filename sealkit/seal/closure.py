@@ -19,7 +19,7 @@ import sealkit
 from sealkit.seal.installed import versions
 from sealkit.seal.tree import MAX_FILE, Content, Kept, Tree, TreeEntry, check_path, check_tree, file_record, tree_record
 from sealkit.wire.digest import is_digest, short
-from sealkit.wire.errors import MalformedError, UsageError
+from sealkit.wire.errors import MalformedError, UntrustedError, UsageError
 from sealkit.wire.records import Record
 
 LOCK = "requirements.lock"
@@ -77,6 +77,10 @@ class Drift(msgspec.Struct, frozen=True):
         if self.sealed is None or self.now is None:
             return f"{self.path} was {self.kind} ({short(self.now or self.sealed or '')})"
         return f"{self.path} was changed ({short(self.sealed)} when sealed, {short(self.now)} now)"
+
+
+class DriftError(UntrustedError):
+    """Files are not as they were sealed, or were written to while a run relied on them."""
 
 
 def make_closure(study: Path, declared: Declared, *, kept: Kept | None = None) -> Closure:

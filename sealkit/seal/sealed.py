@@ -23,7 +23,7 @@ from typing import cast
 from sealkit.files import spell, to_type
 from sealkit.plan.load import Plan
 from sealkit.plan.slots import slot_count
-from sealkit.seal.closure import Drift, drift, make_closure
+from sealkit.seal.closure import Drift, DriftError, drift, make_closure
 from sealkit.seal.commitment import Amendment, Seal
 from sealkit.seal.history import Anchor, History, open_history
 from sealkit.seal.journal import Journal
@@ -172,11 +172,11 @@ def amended_heads(sealed: SealedPlan) -> tuple[Anchor, ...]:
 
 
 def check_no_drift(sealed: SealedPlan) -> None:
-    """Raise `UntrustedError`, naming the files, if the working tree or this sealkit is not what was sealed."""
+    """Raise `DriftError`, naming the files, if the working tree or this sealkit is not what was sealed."""
     found = find_drift(sealed)
     if found:
         files = "\n  ".join(str(one) for one in found)
-        raise UntrustedError(
+        raise DriftError(
             f"{counted(len(found), 'file is', 'files are')} not as sealed",
             where=str(sealed.path),
             remedy=f"put back what is named here, or record the change with `sealkit amend`:\n  {files}",

@@ -39,6 +39,7 @@ STOPPED: Final = "stopped"  # by `--stop`, for good
 PAUSES: Final = frozenset(
     (
         *("interrupted", STOPPED, "errors_in_a_row", "budget", "authentication", "model_drift", "no_endpoint"),
+        "drift",
         *("workers_lost", "scheduler_lost", "worker_refused", "broke_off"),
     )
 )

@@ -10,7 +10,6 @@ Arms differ in nothing else. Arms A and B are asked in the same bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from string import Template
 
@@ -19,7 +18,6 @@ from sealkit.world.loader import read_text
 PROMPTS = Path(__file__).parent / "prompts"
 
 
-@cache
 def own_prompt(name: str) -> str:
     """The text of `prompts/NAME.md` of this sealkit."""
     return read_text(PROMPTS.parent, f"prompts/{name}.md")

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 from sealkit.wire.calls import Unanswered
 from sealkit.wire.errors import HarnessError
 
-Reason: TypeAlias = Literal["model_drift", "authentication", "no_endpoint", "budget", "interrupted"]
+Reason: TypeAlias = Literal["model_drift", "authentication", "no_endpoint", "budget", "interrupted", "drift"]
 
 NO_ENDPOINT: Final = "no_endpoint"
 

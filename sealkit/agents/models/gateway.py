@@ -7,8 +7,12 @@
 
 A gateway is made from a `SealedPlan` whose files are still as they were sealed, or for the pilot of a plan that is
 not sealed. The body of a request, and that of its answer, are in the blob store before `line.calls` names them. A
-body that holds a key, or what looks like one, is neither sent nor kept. After a drift of the model, a refused key, or
-where no endpoint was met, every further call raises the same `PauseError` without leaving the process.
+body that holds a key, or what looks like one, is neither sent nor kept. After a drift of the model or of a sealed file,
+a refused key, or if no endpoint was met, each further call raises the same `PauseError` without leaving the process.
+
+Sealed files are looked at again (`seal.guard`) before the first call of an attempt, whose player and prompts were just
+loaded; before every call of an arm of the study's own and of a reader, whose code may read files at any time; before
+every other call that comes 50 ms after the last look.
 """
 
 from __future__ import annotations
@@ -32,16 +36,19 @@ from sealkit.agents.models.reply import Read, no_reply, read_reply
 from sealkit.agents.models.request import encode_request, model_of
 from sealkit.agents.models.secrets import Watch
 from sealkit.agents.turns import Ask, Reply
-from sealkit.plan.actors import Model
+from sealkit.plan.actors import CommandArm, Model, OwnArm
 from sealkit.plan.load import Plan
 from sealkit.plan.schema import Spec
-from sealkit.seal.sealed import SealedPlan, check_no_drift
+from sealkit.seal.closure import DriftError
+from sealkit.seal.guard import DRIFT, Guard, open_guard
+from sealkit.seal.sealed import SealedPlan
 from sealkit.wire.calls import CALL_STATUSES, Call, Purpose
 from sealkit.wire.canon import encode_record
 from sealkit.wire.errors import HarnessError, OutOfOrderError
 from sealkit.wire.events import Slot, Stage
 
 WIDTH: Final = 64
+LOOK_S: Final = 0.05
 _ALLOWED = object()
 # No reply was made, so none was paid for.
 _FREE: Final = frozenset({"rate_limited", "no_connection", "redirected", "client_error", "unauthorised", "no_endpoint"})
@@ -61,7 +68,7 @@ class Gateway:
     """Calls the models of one plan; made by `for_sealed` or `for_pilot`, and used as an async context."""
 
     def __init__(
-        self, spec: Spec, pins: frozenset[str], stages: tuple[Stage, ...], *, allowed: object,
+        self, spec: Spec, pins: frozenset[str], stages: tuple[Stage, ...], *, allowed: object, guard: Guard,
         endpoints: Mapping[str, Endpoint], budget: Budget, blobs: Blobs, patience: Patience = PATIENCE,
         clock: Clock | None = None, transport: Transport | None = None, width: int = WIDTH,
         warn: Callable[[str], None] | None = None,
@@ -71,6 +78,7 @@ class Gateway:
         self.spec = spec
         self.pins = pins
         self.stages = stages
+        self.guard = guard
         self.endpoints = endpoints
         self.budget = budget
         self.blobs = blobs
@@ -88,16 +96,18 @@ class Gateway:
     def for_sealed(
         cls, sealed: SealedPlan, *, endpoints: Mapping[str, Endpoint], budget: Budget, blobs: Blobs,
         patience: Patience = PATIENCE, clock: Clock | None = None, transport: Transport | None = None,
-        width: int = WIDTH, warn: Callable[[str], None] | None = None,
+        width: int = WIDTH, warn: Callable[[str], None] | None = None, guard: Guard | None = None,
     ) -> Gateway:  # fmt: skip
-        """A gateway for the smoke and confirmatory runs; `UntrustedError` if a sealed file has changed."""
+        """A gateway for the smoke and confirmatory runs; `DriftError` if a sealed file has changed.
+
+        `guard` is that under which code was loaded; without one, files are checked now.
+        """
         if not isinstance(sealed, SealedPlan):  # the type says so already, to whoever checks types
             raise OutOfOrderError("a model is called under a sealed plan only", remedy="sealkit seal PLAN")
-        check_no_drift(sealed)
         return cls(
             sealed.plan.spec, frozenset({sealed.latest.pin}), ("smoke", "confirmatory"), allowed=_ALLOWED,
-            endpoints=endpoints, budget=budget, blobs=blobs, patience=patience, clock=clock, transport=transport,
-            width=width, warn=warn,
+            guard=guard or open_guard(sealed), endpoints=endpoints, budget=budget, blobs=blobs, patience=patience,
+            clock=clock, transport=transport, width=width, warn=warn,
         )  # fmt: skip
 
     @classmethod
@@ -110,8 +120,8 @@ class Gateway:
         if path.with_suffix(".seal.json").exists():
             raise OutOfOrderError("the plan is sealed; a pilot comes before", where=str(path))
         return cls(
-            plan.spec, frozenset({plan.digest}), ("pilot",), allowed=_ALLOWED, endpoints=endpoints, budget=budget,
-            blobs=blobs, patience=patience, clock=clock, transport=transport, width=width, warn=warn,
+            plan.spec, frozenset({plan.digest}), ("pilot",), allowed=_ALLOWED, guard=Guard(None), endpoints=endpoints,
+            budget=budget, blobs=blobs, patience=patience, clock=clock, transport=transport, width=width, warn=warn,
         )  # fmt: skip
 
     async def __aenter__(self) -> Gateway:
@@ -150,6 +160,14 @@ class Gateway:
                 f"waiting for the model of role {call.role}: {call.status}: {call.why}; asked again in {wait:.0f} s, "
                 f"up to {self.patience.tries} times a call"
             )
+
+    def look(self, *, since: float) -> None:
+        """No sealed file was touched until `since` or later; else `PauseError`, which stops the run as `pause` does."""
+        try:
+            self.guard.look(since=since)
+        except DriftError as error:
+            self.paused = self.paused or PauseError(DRIFT, error.what, remedy=error.remedy)
+            raise self.paused from error
 
     def pause(self, call: Call) -> PauseError:
         """The error that stops the run, for this call and every one after it."""
@@ -198,6 +216,8 @@ class Line:
     ) -> None:
         self._gateway, self._budget = gateway, budget
         self._stage, self._pin, self._slot, self._attempt, self._purpose = stage, pin, slot, attempt, purpose
+        arm = gateway.spec.factors.arm[str(slot["arm"])]
+        self._reads_files = purpose == "read" or isinstance(arm, CommandArm | OwnArm)
         self._n = 0
         self._lines: list[bytes] = []
 
@@ -213,6 +233,7 @@ class Line:
         waited_ms, met = 0, set[str]()
         for http_try in range(1, gateway.patience.tries + 1):
             async with gateway.seats:
+                await self._look()
                 if gateway.paused is not None:
                     raise gateway.paused
                 call, read, retry_after = await self._try(question, http_try, waited_ms)
@@ -236,6 +257,15 @@ class Line:
         if met == {"no_connection"}:  # an endpoint that is down says nothing of the slot
             raise gateway.pause(call)
         raise ProviderError(call.status, call.why)  # type: ignore[arg-type]
+
+    async def _look(self) -> None:
+        """What the question was made of is as sealed; see the top of this module."""
+        now = time.monotonic()
+        if self._n > 1 and not self._reads_files:
+            self._gateway.look(since=now - LOOK_S)
+            return
+        await asyncio.sleep(0)  # whoever else has a question by now shares this look
+        self._gateway.look(since=now)
 
     def _question(self, ask: Ask) -> _Question:
         gateway = self._gateway

@@ -10,6 +10,7 @@ from pathlib import Path
 from sealkit.agents.models.errors import NO_ENDPOINT
 from sealkit.files import to_type
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
+from sealkit.seal.guard import DRIFT
 from sealkit.seal.history import spell_slot
 from sealkit.wire.chain import Entry
 from sealkit.wire.digest import short
@@ -100,6 +101,8 @@ def way_on(reason: str, path: Path, again: str) -> str:
         return f"set the key of the endpoint in the environment, then {again}"
     if reason == NO_ENDPOINT:
         return f"start the server, or mend the address (most end in /v1), then {again}"
+    if reason == DRIFT:
+        return f"see that every sealed file is as it was sealed, then {again}"
     if reason == ERRORS_IN_A_ROW:
         return f"mend what failed, then {again}"
     return again

@@ -39,7 +39,7 @@ def limited(calls: int = 6000, tokens: int | None = None, cost: int | None = Non
 def test_without_a_seal_there_is_no_gateway(bench: Bench) -> None:
     plan = bench.sealed.plan
     with pytest.raises(TypeError, match="for_sealed or for_pilot"):
-        Gateway(plan.spec, frozenset(), ("smoke",), allowed=object(), budget=limited(), **NONE)
+        Gateway(plan.spec, frozenset(), ("smoke",), allowed=object(), guard=None, budget=limited(), **NONE)
     with pytest.raises(OutOfOrderError, match="under a sealed plan only"):
         Gateway.for_sealed(plan, budget=limited(), **NONE)  # type: ignore[arg-type]
 
