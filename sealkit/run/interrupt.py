@@ -1,4 +1,4 @@
-"""Ctrl-C between records, never inside one: what is being written is finished first.
+"""Ctrl-C between records, never inside one: what is being written is finished first. SIGTERM is heard as Ctrl-C is.
 
 with interrupts() as ctrl_c:
     with ctrl_c.held():
@@ -53,16 +53,24 @@ class Interrupts:
 
 @contextmanager
 def interrupts() -> Iterator[Interrupts]:
-    """Ctrl-C is as `Interrupts` says meanwhile; outside the main thread, which no signal reaches, nothing changes."""
+    """Both signals are as `Interrupts` says meanwhile; outside the main thread, which none reaches, nothing changes.
+
+    SIGTERM is how a scheduler stops a run: unheard it would be a kill. Who ignores it, goes on doing so.
+    """
     heard = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield heard
         return
-    before = signal.signal(signal.SIGINT, heard.hear)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if before[signal.SIGTERM] is signal.SIG_IGN:
+        del before[signal.SIGTERM]
+    for number in before:
+        signal.signal(number, heard.hear)
     try:
         yield heard
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

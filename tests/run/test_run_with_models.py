@@ -280,11 +280,12 @@ def test_every_fault_has_its_status_none_is_scored_and_counts_reconcile(tmp_path
 # --- stopped and killed --------------------------------------------------------------------------
 
 
-def test_ctrl_c_keeps_the_calls_of_what_it_cuts_off(modelled_once: Path, tmp_path: Path) -> None:
+def test_ctrl_c_and_sigterm_keep_the_calls_of_what_they_cut_off(modelled_once: Path, tmp_path: Path) -> None:
     study = copied(modelled_once, tmp_path)
     with Loopback(policy) as server, nursery() as nurse:
         args = ("run", PLAN, "--endpoint", server.url, "--concurrency", "3")
-        codes = [stopped_fork(study, moment, nurse, *args, by=signal.SIGINT) for moment in islice(moments(1), 4)]
+        stops = zip(moments(1), (signal.SIGINT, signal.SIGTERM) * 2, strict=False)
+        codes = [stopped_fork(study, moment, nurse, *args, by=by) for moment, by in stops]
         assert 130 in codes, "at least one was stopped in the midst"
         ok(run(study, server))
         seen = len(server.requests)
@@ -296,12 +297,12 @@ def test_ctrl_c_keeps_the_calls_of_what_it_cuts_off(modelled_once: Path, tmp_pat
     verified(study, "--replay=unsafe")
 
 
-def test_ctrl_c_takes_no_failure_back(modelled_once: Path, tmp_path: Path) -> None:
+def test_a_scheduler_that_stops_the_run_takes_no_failure_back(modelled_once: Path, tmp_path: Path) -> None:
     study = copied(modelled_once, tmp_path)
 
     def script(number: int, request: Any) -> Fault | None:
         if number == 3:  # one attempt waits, the next one has broken, and a third has begun
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)  # heard as Ctrl-C is
         return faults.http_error(400) if number == 2 else faults.hang
 
     with Loopback(policy, script) as server, pytest.raises(KeyboardInterrupt):
