@@ -175,6 +175,12 @@ def _print_replayed(replayed: Replayed, amendment: Amendment) -> None:
         print_table(("slot", "why"), rows)
     if len(replayed.differing) > MOST_SLOTS:
         click.echo(f"  … and {len(replayed.differing) - MOST_SLOTS} more")
+    if replayed.untold:
+        named = "; ".join(spell_slot(one.slot) for one in replayed.untold[:MOST_SLOTS])
+        click.echo(
+            f"  {counted(len(replayed.untold), 'episode')} cannot be run again, since a reply is withheld: nobody can "
+            f"tell, and no block is run again for that: {escape(named)}"
+        )
     if replayed.blocks:
         word = "to be run again" if amendment.superseded else "in which they lie; --supersede has them run again"
         named = "; ".join(spell_slot(block) for block in replayed.blocks[:MOST_SLOTS])
@@ -207,10 +213,12 @@ def _short(digest: str | None) -> str:
 
 def _document(draft: Draft, amendment: Amendment, replayed: Replayed | None, pin: str | None) -> Json:
     differing: list[Json] = []
+    untold: list[Json] = []
     if replayed is not None:
         differing = [{"slot": dict(one.slot), "why": one.why} for one in replayed.differing]
+        untold = [dict(one.slot) for one in replayed.untold]
     unchanged: list[Json] = list(unchanged_words(draft.sealed.latest.commitment.plan, amendment.plan))
     return {
         "amendment": decode_value(encode_record(amendment)), "pin": pin, "completed": list(draft.completed),
-        "unchanged": unchanged, "differing": differing, "diff": list(draft.diff()),
+        "unchanged": unchanged, "differing": differing, "untold": untold, "diff": list(draft.diff()),
     }  # fmt: skip
