@@ -12,13 +12,14 @@ from sealkit.files import to_type
 from sealkit.plan.asked import to_run
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
+from sealkit.publish.claims.drawn_anew import newly_under_claims, words_of
 from sealkit.run.drawn_again import FailedTries
 from sealkit.seal.amend import Draft, amending, withdraw
 from sealkit.seal.changelog import CHANGELOG
 from sealkit.seal.changes import ASKED, unchanged_words
 from sealkit.seal.commitment import Amendment, Impact, PlanSeal, amendment_name
 from sealkit.seal.history import spell_slot
-from sealkit.seal.in_force import phase_in_words
+from sealkit.seal.in_force import TRIED, WHEN, phase_in_words
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.impact import Replayed, replay_recorded
 from sealkit.wire.canon import decode_value, encode_record
@@ -142,6 +143,9 @@ def _print(draft: Draft, amendment: Amendment, replayed: Replayed | None) -> Non
     heading("claims")
     for effect in amendment.effect:
         click.echo(f"  {escape(effect)}")
+    if draft.phase in TRIED:
+        for name, arms in newly_under_claims(draft.sealed.plan.spec, draft.plan.spec).items():
+            click.echo(f"  claim {escape(name)} is exploratory: {WHEN[draft.phase]}, this {escape(words_of(arms))}")
     heading("difference")
     for line in draft.diff():
         click.echo(f"  {escape(line)}")

@@ -240,7 +240,7 @@ def _check_returning(history: History, plan: Plan) -> None:
         raise UsageError(
             f"{counted(len(back), 'slot')} had an episode when an amendment dropped them, and would be drawn again: "
             f"{named}{more}",
-            where=plan.where("sample"),
+            where=plan.where("factors"),
             remedy="a plan that draws them anew is a new plan, under an id and in a file of its own",
         )
 

@@ -89,7 +89,11 @@ def test_the_sealed_plan_put_back_word_for_word_takes_no_second_log(tmp_path: Pa
 def test_an_arm_under_another_name_says_so(tmp_path: Path) -> None:
     plan = Writing(tmp_path)
     plan.draw("stepwise", "IIIIII")
-    assert plan.amend(renamed("steps")).code == 0
+    said = plan.amend(renamed("steps"))
+    assert (
+        said.code == 0
+        and "claim c is exploratory: after the first confirmatory attempt, this rests it on arm steps" in said.out
+    )
     assert plan.held() == {
         "c": "amendment 1, after the first confirmatory attempt, rests it on arm steps, on which it did not rest before"
     }

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from sealkit.plan.schema import Spec
 from sealkit.plan.slots import SlotIndex
 from sealkit.publish.claims.lost_values import arms_under_claims
 from sealkit.publish.review.measuring import pins_since
@@ -43,12 +44,20 @@ def drawn_anew(sealed: SealedPlan, dropped: Sequence[Group]) -> dict[str, str]:
 
 def _on_other_arms(sealed: SealedPlan) -> Iterator[tuple[str, str]]:
     for before, after in pairwise((*pins_since(sealed, TRIED), sealed.latest)):
-        old, new = (arms_under_claims(pinned.plan.spec) for pinned in (before, after))
-        for name in (name for name in new if name in old):
-            others = [arm for arm in new[name] if arm not in old[name]]
-            if others:
-                arms = f"arm{'s' if len(others) > 1 else ''} {', '.join(others)}"
-                yield name, f"{_who(after)} rests it on {arms}, on which it did not rest before"
+        for name, others in newly_under_claims(before.plan.spec, after.plan.spec).items():
+            yield name, f"{_who(after)} {words_of(others)}"
+
+
+def newly_under_claims(before: Spec, after: Spec) -> dict[str, tuple[str, ...]]:
+    """By claim of both plans, the arms that it rests on in the second and not in the first, where there are any."""
+    old, new = arms_under_claims(before), arms_under_claims(after)
+    found = {name: tuple(arm for arm in new[name] if arm not in old[name]) for name in new if name in old}
+    return {name: arms for name, arms in found.items() if arms}
+
+
+def words_of(arms: Sequence[str]) -> str:
+    """What an amendment does to a claim that comes to rest on these arms."""
+    return f"rests it on arm{'s' if len(arms) > 1 else ''} {', '.join(arms)}, on which it did not rest before"
 
 
 def _dropped_unasked(sealed: SealedPlan, dropped: Iterable[Group]) -> Iterator[tuple[str, str]]:
