@@ -73,7 +73,7 @@ def test_an_episode_whose_reply_is_withheld_has_no_block_run_again(study: Path) 
 @pytest.mark.slow
 def test_nor_has_it_by_hand(study: Path) -> None:
     first = calls(study)[0]
-    ok(call("withhold", PLAN, first["response"], "--reason", "it names somebody", cwd=study))
+    ok(call("withhold", PLAN, first["response"], "--reason", "it names somebody", "--yes", cwd=study))
     edit(study, "worlds/house/words.py", '"""', '"""Words. ')
     said = ok(call("amend", PLAN, "--supersede", "--reason", "a comment", cwd=study)).out
     assert "cannot be run again, since a reply is withheld" in said and "to be run again" not in said
