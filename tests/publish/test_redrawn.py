@@ -164,7 +164,7 @@ def test_a_script_that_draws_its_bad_draws_again_supports_no_claim(tmp_path: Pat
 def test_analyse_says_withheld_where_publish_does(capsys: pytest.CaptureFixture[str]) -> None:
     held = held_by_cap({"exclusions": {"over_cap": ["terse"], "drawn_again": {"terse": 3}}})
     after = SimpleNamespace(
-        analyses=(), rows=(), sensitivity=None, other_code={}, differing=(), earlier=(), earlier_claims=(),
+        analyses=(), rows=(), generations=(), other_code={}, differing=(), earlier=(), earlier_claims=(),
         reservations=Reservations(withheld={}, exploratory={"steps-help": "an earlier pin's cap"}),
     )  # fmt: skip
     print_amended(cast(Any, after), held)
