@@ -22,13 +22,14 @@ from sealkit.files import to_type
 from sealkit.plan.asked import to_run
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
+from sealkit.publish.claims.drawn_anew import newly_under_claims, words_of
 from sealkit.run.drawn_again import FailedTries
 from sealkit.seal.amend import Draft, amending, withdraw
 from sealkit.seal.changelog import CHANGELOG
 from sealkit.seal.changes import ASKED, unchanged_words
 from sealkit.seal.commitment import Amendment, Impact, PlanSeal, amendment_name
 from sealkit.seal.history import spell_slot
-from sealkit.seal.in_force import phase_in_words
+from sealkit.seal.in_force import TRIED, WHEN, phase_in_words
 from sealkit.seal.sealed import SealedPlan
 from sealkit.verify.impact import Replayed, replay_recorded
 from sealkit.wire.canon import decode_value, encode_record
@@ -154,6 +155,9 @@ def _print(draft: Draft, amendment: Amendment, replayed: Replayed | None) -> Non
     heading("claims")
     for effect in amendment.effect:
         click.echo(f"  {escape(effect)}")
+    if draft.phase in TRIED:
+        for name, arms in newly_under_claims(draft.sealed.plan.spec, draft.plan.spec).items():
+            click.echo(f"  claim {escape(name)} is exploratory: {WHEN[draft.phase]}, this {escape(words_of(arms))}")
     heading("difference")
     for line in draft.diff():
         click.echo(f"  {escape(line)}")
@@ -189,6 +193,12 @@ def _print_replayed(replayed: Replayed, amendment: Amendment) -> None:
         print_table(("slot", "why"), rows)
     if len(replayed.differing) > MOST_SLOTS:
         click.echo(f"  … and {len(replayed.differing) - MOST_SLOTS} more")
+    if replayed.untold:
+        named = "; ".join(spell_slot(one.slot) for one in replayed.untold[:MOST_SLOTS])
+        click.echo(
+            f"  {counted(len(replayed.untold), 'episode')} cannot be run again, since a reply is withheld: nobody can "
+            f"tell, and no block is run again for that: {escape(named)}"
+        )
     if replayed.blocks:
         word = "to be run again" if amendment.superseded else "in which they lie; --supersede has them run again"
         named = "; ".join(spell_slot(block) for block in replayed.blocks[:MOST_SLOTS])
@@ -221,10 +231,12 @@ def _short(digest: str | None) -> str:
 
 def _document(draft: Draft, amendment: Amendment, replayed: Replayed | None, pin: str | None) -> Json:
     differing: list[Json] = []
+    untold: list[Json] = []
     if replayed is not None:
         differing = [{"slot": dict(one.slot), "why": one.why} for one in replayed.differing]
+        untold = [dict(one.slot) for one in replayed.untold]
     unchanged: list[Json] = list(unchanged_words(draft.sealed.latest.commitment.plan, amendment.plan))
     return {
         "amendment": decode_value(encode_record(amendment)), "pin": pin, "completed": list(draft.completed),
-        "unchanged": unchanged, "differing": differing, "diff": list(draft.diff()),
+        "unchanged": unchanged, "differing": differing, "untold": untold, "diff": list(draft.diff()),
     }  # fmt: skip

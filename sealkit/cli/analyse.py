@@ -124,7 +124,7 @@ def print_amended(after: Amended, held: Mapping[str, str]) -> None:
     for row in after.rows:
         click.echo(f"  {row['number']}, {row['phase']}: {escape(str(row['changed']))}")
         click.echo(f"     {escape(str(row['effect']))}")
-    if after.sensitivity is not None and not after.differing:
+    if after.generations and not after.differing:
         click.echo("  with the episodes that were superseded in their place: the same verdicts")
     if after.other_code and not after.differing:
         pins = ", ".join(map(short, after.other_code))

@@ -17,6 +17,7 @@ import msgspec
 from sealkit.plan.analysis import Contrast, Difference, PlusMinus, Single
 from sealkit.plan.base import Selection
 from sealkit.plan.schema import Spec
+from sealkit.wire.errors import UntrustedError
 from sealkit.wire.records import Level
 
 Stage: TypeAlias = Literal["confirmatory", "smoke", "pilot"]
@@ -55,6 +56,33 @@ def slots(spec: Spec, stage: Stage) -> Iterator[Slot]:
     levels = grid(spec, stage)
     if levels:
         yield from (dict(zip(levels, values, strict=True)) for values in product(*levels.values()))
+
+
+class SlotIndex:
+    """Numbers the slots of a stage in plan order, so that what is known of each takes bytes and not a key."""
+
+    def __init__(self, spec: Spec, stage: Stage) -> None:
+        self.count = slot_count(spec, stage)
+        self._places: list[tuple[str, dict[Level, int]]] = [
+            (name, {level: place for place, level in enumerate(levels)}) for name, levels in grid(spec, stage).items()
+        ]
+
+    def __call__(self, slot: Mapping[str, Level], *, where: str = "") -> int:
+        """The slot's number; `UntrustedError` naming `where` if the plan has no such slot."""
+        number = self.find(slot)
+        if number is None:
+            raise UntrustedError(f"evidence: the plan has no slot {dict(slot)!a}", where=where)
+        return number
+
+    def find(self, slot: Mapping[str, Level]) -> int | None:
+        """The slot's number; None if the plan has no such slot."""
+        number = 0
+        try:
+            for name, places in self._places:
+                number = number * len(places) + places[slot[name]]
+        except KeyError:
+            return None
+        return number if len(slot) == len(self._places) else None
 
 
 def blocks(spec: Spec, stage: Stage) -> Iterator[tuple[Slot, ...]]:

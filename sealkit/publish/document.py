@@ -22,7 +22,7 @@ from sealkit.plan.ruling import GATE_MEANINGS
 from sealkit.plan.schema import Spec
 from sealkit.plan.slots import slot_count
 from sealkit.publish.claims.amended import Amended, amended, off_the_map
-from sealkit.publish.claims.gates_ruled import gates_by_hypothesis
+from sealkit.publish.claims.gates_ruled import closed_by_draws, gates_by_hypothesis
 from sealkit.publish.claims.lost_values import held_by_cap, verdicts_cut_off, with_tries
 from sealkit.publish.failures import Failures
 from sealkit.publish.methods import Course, methods
@@ -80,6 +80,7 @@ def rulings(study: Study, found: Review, analysis: Analysis, evidence: Evidence)
     exploratory = after.reservations.exploratory
     evidence = replace(
         evidence,
+        ruled=closed_by_draws(spec, evidence.ruled, after),
         off_the_map=off_the_map(study.sealed, exploratory),
         exploratory=tuple(name for name in spec.claims if name in exploratory),
         dropped=len(after.earlier_claims),

@@ -20,6 +20,7 @@ import jinja2
 from sealkit.infer.admit import ArmTally
 from sealkit.infer.quoted import analysis_quoted, faults_of
 from sealkit.plan.actors import CommandArm
+from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
 from sealkit.publish.bundle import make_bundle
 from sealkit.publish.document import claim_row, document_of, evidence_of, journal_upto, rulings
 from sealkit.publish.pages.parts import Row, part_of, rows_of
@@ -135,6 +136,8 @@ def _as_far_as_seen(due: Row, released: Released, sealed: SealedPlan, found: Rev
         for gate, said in zip(rows_of(due, "gates"), rows_of(quoted, "gates"), strict=False):
             if gate["gate"] == said.get("gate") == _MAP:
                 gate["evidence"] = said.get("evidence")
+            elif gate["gate"] == said.get("gate") and gate["gate"] in GATES_BY_HYPOTHESIS and said.get("open") is False:
+                gate |= {"open": False, "evidence": said.get("evidence")}
     for claim, said in zip(claims, rows_of(quoted, "claims"), strict=False):
         if _rank(said.get("status")) > _rank(claim["status"]):
             claim |= {"status": said.get("status"), "why": said.get("why")}

@@ -16,8 +16,7 @@ from typing import Final
 
 from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.schema import Spec
-from sealkit.plan.slots import slot_count
-from sealkit.run.progress import SlotIndex
+from sealkit.plan.slots import SlotIndex, slot_count
 from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.journal import CALLS

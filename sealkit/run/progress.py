@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sealkit.plan.schema import Spec
-from sealkit.plan.slots import Stage, grid, slot_count, slots
+from sealkit.plan.slots import SlotIndex, Stage, slots
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW, InARow
 from sealkit.run.reads import Reads
 from sealkit.run.shares import Share, share_numbers
@@ -43,33 +43,6 @@ from sealkit.wire.events import (
 )
 from sealkit.wire.order import NEVER_ANALYSED, STOPPED
 from sealkit.wire.records import Level
-
-
-class SlotIndex:
-    """Numbers the slots of a stage in plan order, so that what is known of each takes bytes and not a key."""
-
-    def __init__(self, spec: Spec, stage: Stage) -> None:
-        self.count = slot_count(spec, stage)
-        self._places: list[tuple[str, dict[Level, int]]] = [
-            (name, {level: place for place, level in enumerate(levels)}) for name, levels in grid(spec, stage).items()
-        ]
-
-    def __call__(self, slot: Mapping[str, Level], *, where: str = "") -> int:
-        """The slot's number; `UntrustedError` naming `where` if the plan has no such slot."""
-        number = self.find(slot)
-        if number is None:
-            raise UntrustedError(f"evidence: the plan has no slot {dict(slot)!a}", where=where)
-        return number
-
-    def find(self, slot: Mapping[str, Level]) -> int | None:
-        """The slot's number; None if the plan has no such slot."""
-        number = 0
-        try:
-            for name, places in self._places:
-                number = number * len(places) + places[slot[name]]
-        except KeyError:
-            return None
-        return number if len(slot) == len(self._places) else None
 
 
 @dataclass(slots=True)

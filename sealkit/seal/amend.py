@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import sealkit
 from sealkit.files import create_file, read_file_safely
@@ -28,6 +29,7 @@ from sealkit.seal.changes import Version, changes, is_change, judge_files, own_f
 from sealkit.seal.closure import SEALKIT, Closure, closure_files, make_closure, sealkit_folder
 from sealkit.seal.commitment import Amendment, Changed, Impact, SourceSeal, check_reason
 from sealkit.seal.foundations import effect_on_claims
+from sealkit.seal.history import History, spell_slot
 from sealkit.seal.journal import exclusive, utc
 from sealkit.seal.manifest import Manifest, ManifestSeal, open_manifest, write_manifest
 from sealkit.seal.piloted import PILOT
@@ -42,6 +44,9 @@ from sealkit.wire.canon import MAX_LINE, encode_record
 from sealkit.wire.errors import MalformedError, OutOfOrderError, UntrustedError, UsageError
 from sealkit.wire.events import Phase, Slot, Withdrawn
 from sealkit.wire.journal_head import JournalHead
+from sealkit.wire.text import counted
+
+MOST_NAMED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,7 @@ def amending(plan_path: Path, *, now: datetime) -> Iterator[Draft]:
         plan = read_plan(plan_path, study)
         _check_kept(sealed, plan)
         check_untried(plan, tried)
+        _check_returning(history, plan)
         closure = make_closure(study, declared(plan.spec))
         draft_plan = seal_of_plan(plan_path, study, plan)
         scenarios = write_manifest(Path(scratch) / "manifest.jsonl", planned_scenarios(plan, open_world(study, plan)))
@@ -223,6 +229,20 @@ def _check_kept(sealed: SealedPlan, plan: Plan) -> None:
     if plan.spec.data_access != sealed.seal.data_access:
         what = f"found {plan.spec.data_access}, but {sealed.seal.data_access} was stated at the seal"
         raise UsageError(what, where=plan.where("data_access"), remedy="every amendment keeps it")
+
+
+def _check_returning(history: History, plan: Plan) -> None:
+    assert history.dropped is not None
+    back = [(spell_slot(slot), by) for slot, by in history.dropped.returning(plan.spec)]
+    if back:
+        named = "; ".join(f"{slot} (dropped by amendment {by})" for slot, by in back[:MOST_NAMED])
+        more = f"; and {len(back) - MOST_NAMED} more" if len(back) > MOST_NAMED else ""
+        raise UsageError(
+            f"{counted(len(back), 'slot')} had an episode when an amendment dropped them, and would be drawn again: "
+            f"{named}{more}",
+            where=plan.where("factors"),
+            remedy="a plan that draws them anew is a new plan, under an id and in a file of its own",
+        )
 
 
 def _read(study: Path, closure: Closure, name: str) -> bytes | None:

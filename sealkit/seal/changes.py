@@ -32,8 +32,8 @@ DESCRIBED: Final = frozenset(("title", "confounds", "power", "rights"))
 RULING_FOLDERS: Final = (
     "verifiers/", "sealkit/wire/", "sealkit/plan/", "sealkit/infer/",
     # what is read, admitted and measured, and so what enters a denominator, and what it makes of claims
-    "sealkit/verify/", "sealkit/run/progress.py", "sealkit/seal/history.py", "sealkit/publish/review/",
-    "sealkit/publish/claims/", "sealkit/publish/far_ruling.py",
+    "sealkit/verify/", "sealkit/run/progress.py", "sealkit/seal/history.py", "sealkit/seal/dropped.py",
+    "sealkit/publish/review/", "sealkit/publish/claims/", "sealkit/publish/far_ruling.py",
     # the same, where seals up to sealkit 0.2.0 have it
     "sealkit/publish/measuring.py", "sealkit/publish/review.py", "sealkit/publish/analyse.py",
     "sealkit/publish/amended.py", "sealkit/publish/asked.py", "sealkit/publish/late.py",

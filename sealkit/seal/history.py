@@ -14,14 +14,17 @@ its entry, a merge that was cut off. So a reader that stops early has checked le
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
 from sealkit.files import Folder, open_safely
+from sealkit.plan.schema import Spec
+from sealkit.plan.slots import slot_count
 from sealkit.seal.appendlog import open_log
+from sealkit.seal.dropped import Dropped
 from sealkit.seal.in_force import Due, InForce
 from sealkit.seal.journal import CALLS, EPISODES, HEAD, JOURNAL, LockedJournal, locked_journal
 from sealkit.wire.canon import MAX_LINE
@@ -32,7 +35,7 @@ from sealkit.wire.events import MAX_CALLS, CallLines, EpisodeKept, Event, Sealed
 from sealkit.wire.journal_head import EMPTY, JournalHead
 from sealkit.wire.merged import Taken, check_in_shard
 from sealkit.wire.order import Order
-from sealkit.wire.records import Count, Level
+from sealkit.wire.records import Level
 
 REPAIR = "a crash leaves this; `sealkit run` repairs it"
 TAMPERED = "no crash leaves this"
@@ -74,6 +77,7 @@ class History:
         self._lacks_last = False
         self._cut_off = False
         self.in_force: InForce | None = InForce(first, (), None) if isinstance(first, Sealed) else None
+        self.dropped: Dropped | None = None
         self._order = Order()
         self.taken: Taken | None = Taken(first) if isinstance(first, Sealed) else None
 
@@ -82,14 +86,16 @@ class History:
         """How many entries HEAD counted when this reading began."""
         return 0 if self._due is None else self._due.count
 
-    def amended(self, due: tuple[Due, ...], *, slots: Count, lacks_last: bool = False) -> None:
-        """Hold what is read against these amendments of a plan that was sealed with so many confirmatory slots.
+    def amended(self, due: tuple[Due, ...], *, plans: Sequence[Spec], lacks_last: bool = False) -> None:
+        """Hold what is read against these amendments; `plans` has the sealed plan, then that of each of them.
 
         Call it before iterating. `lacks_last` is for whoever completes an amendment: that the last one has no entry yet
         does not raise.
         """
         if isinstance(self._first, Sealed):
+            slots = slot_count(plans[0], "confirmatory")
             self.in_force, self._lacks_last = InForce(self._first, due, slots), lacks_last
+            self.dropped = Dropped(plans)
 
     def merging(self) -> None:
         """For whoever completes a merge: that one was cut off does not raise. Call it before iterating."""
@@ -203,6 +209,8 @@ class History:
         self._order.follow(entry, where)
         if self.in_force is not None:
             self.in_force.follow(entry, where)
+        if self.dropped is not None:
+            self.dropped.follow(entry.event, where)
         if isinstance(self._first, Sharded):
             check_in_shard(entry.event, self._first, first=not entry.seq, where=where)
         if self.taken is not None:

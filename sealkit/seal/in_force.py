@@ -10,7 +10,8 @@ them is under it. The phase of an amendment is what the entries before it say, n
     before_any_episode     no slot was tried
     after_smoke            a smoke slot was tried
     after_first_episode    a confirmatory slot was tried, whatever came of it; or a run of a shard began
-    after_last_episode     the confirmatory run had ended once, or kept as many episodes as its plan has slots
+    after_last_episode     the confirmatory run had ended once, or kept as many episodes as its plan has slots, at an
+                           episode or where an amendment leaves the plan no more than that
     after_first_look       somebody saw confirmatory outcomes through sealkit
     after_analysis         the analysis was made
 
@@ -111,8 +112,7 @@ class Phases:
             self._reach("after_first_episode" if event.stage == "confirmatory" else "after_smoke")
         elif type(event) is EpisodeKept and event.stage == "confirmatory":
             self._kept += 1  # those that an amendment superseded or dropped were known too
-            if self.slots is not None and self._kept >= self.slots:
-                self._reach("after_last_episode")
+            self._count()
         elif type(event) is Closed and event.stage == "confirmatory":
             self._reach("after_last_episode")
         elif type(event) in (ShardHead, Merged):  # what came of it may have been removed
@@ -122,10 +122,19 @@ class Phases:
         elif type(event) is Analysed:
             self._reach("after_analysis")
 
+    def amend(self, slots: Count) -> None:
+        """From here on the plan in force has so many slots."""
+        self.slots = slots
+        self._count()
+
     @property
     def phase(self) -> Phase:
         """The furthest phase that was reached."""
         return PHASES[self._reached]
+
+    def _count(self) -> None:
+        if self.slots is not None and 0 < self.slots <= self._kept:
+            self._reach("after_last_episode")
 
     def _reach(self, phase: Phase) -> None:
         self._reached = max(self._reached, PHASES.index(phase))
@@ -172,7 +181,8 @@ class InForce:
                 what = f"{source} says {said}, but the entries before it say {self.phases.phase}"
                 raise UntrustedError(what, where=where, remedy="one of them was edited")
         self.met += 1
-        self.pin, self.phases.slots = event.pin, due.slots
+        self.pin = event.pin
+        self.phases.amend(due.slots)
 
     def end(self, *, where: str, lacking: int = 0) -> None:
         """Raise unless every amendment, but for the last `lacking` of them, has had its entry."""

@@ -22,7 +22,6 @@ from typing import cast
 
 from sealkit.files import spell, to_type
 from sealkit.plan.load import Plan
-from sealkit.plan.slots import slot_count
 from sealkit.seal.closure import Drift, DriftError, drift, make_closure
 from sealkit.seal.commitment import Amendment, Seal
 from sealkit.seal.history import Anchor, History, open_history
@@ -130,7 +129,7 @@ class SealedPlan:
         if len(self.pins) > 1:
             history.anchor(amended_heads(self))
         due = tuple(pinned.due() for pinned in self.pins[1:])
-        history.amended(due, slots=slot_count(self.pins[0].plan.spec, "confirmatory"), lacks_last=lacks_last)
+        history.amended(due, plans=[pinned.plan.spec for pinned in self.pins], lacks_last=lacks_last)
         return history
 
     def journal(self) -> Journal:

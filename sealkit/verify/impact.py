@@ -3,6 +3,9 @@
 What is compared is what happened: actions, changes of state, returns, how it ended. Pins, and the digests that hang on
 them, are not. No judge is asked and no outcome looked at, so the blocks to be run again are chosen without outcomes;
 `check_reruns` lets a reader derive them again from the sealed sources.
+
+An episode one of whose replies is withheld cannot be run again, so nobody can tell whether it would be another. It has
+no block run again: who withholds a reply may have seen what the episode came to.
 """
 
 from __future__ import annotations
@@ -19,9 +22,8 @@ from sealkit.agents.models.errors import WithheldError
 from sealkit.agents.models.recorded import Recorded as Replies
 from sealkit.plan.actors import Arm, CommandArm, ReferenceWorld, ScriptedArm
 from sealkit.plan.load import Plan
-from sealkit.plan.slots import blocks
+from sealkit.plan.slots import SlotIndex, blocks
 from sealkit.run.play import answered, play_arm
-from sealkit.run.progress import SlotIndex
 from sealkit.seal.journal import BLOBS, CALLS
 from sealkit.seal.manifest import Manifest
 from sealkit.seal.pins import Pinned, block_key
@@ -35,7 +37,7 @@ from sealkit.wire.canon import decode_record, encode_record, reencode
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Act, Episode, Trusted
 from sealkit.wire.errors import HarnessError, UntrustedError, UsageError
-from sealkit.wire.events import EpisodeKept, Slot
+from sealkit.wire.events import EpisodeKept, Slot, Withheld
 from sealkit.wire.records import Count
 from sealkit.world.loader import load_world
 
@@ -49,25 +51,37 @@ class Differing:
 
 
 @dataclass(frozen=True, slots=True)
+class Untold:
+    """A slot whose episode nobody can run again: the replies of these digests are withheld."""
+
+    slot: Slot
+    withheld: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Replayed:
-    """How many episodes were run again, those that differ in the order of the journal, and the blocks that these lie
-    in; and the blocks of those that nobody can run again, because a reply is withheld.
+    """How many recorded episodes there are, those that differ in the order of the journal, the blocks that these lie
+    in, and those of which nobody can tell.
     """
 
     episodes: Count
     differing: tuple[Differing, ...]
     blocks: tuple[Slot, ...]
-    untold: tuple[Slot, ...]
+    untold: tuple[Untold, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One episode as it is recorded: its line, and the calls behind it with the bodies of their replies."""
+    """One episode as it is recorded: its line, and the calls behind it with the bodies of their replies.
+
+    `withheld` has the digests of replies that are not there.
+    """
 
     slot: Slot
     line: bytes
     calls: Calls
-    replies: tuple[bytes, ...] | None  # null where one is withheld
+    replies: tuple[bytes, ...]
+    withheld: tuple[str, ...]
 
 
 # The line that a slot leaves now with the recorded replies; a sentence if it asks something else.
@@ -83,7 +97,7 @@ def replay_recorded(
     world = load_world(study, plan.spec.world.name)
 
     def again(arm: Arm, trusted: Trusted, recorded: Recorded) -> bytes | str:
-        bodies = {digest_bytes(body): body for body in recorded.replies or ()}
+        bodies = {digest_bytes(body): body for body in recorded.replies}
         replies = Replies(plan.spec, bodies.__getitem__, recorded.calls)
         try:
             playing = play_arm(arm, world, trusted, study, plan.spec.sample.endings.meanings())
@@ -100,17 +114,20 @@ def check_reruns(study: Study) -> Count:
     """Derive the blocks that every amendment supersedes again, by its sealed source; how many, all as recorded.
 
     `UntrustedError` naming the amendment if its blocks are not those in which recorded episodes would be others. A
-    block in which a reply was withheld since may be among them or not.
+    block in which a reply was withheld since may be among them too.
     """
-    count = 0
+    count, withheld = 0, _first_withheld(study.sealed)
     for pinned in study.sealed.pins:
         if not pinned.blocks:
             continue
         earlier = study.sealed.pins[: pinned.number]
         again = _in_sandbox(study.under[pinned.pin].sandbox, pinned.plan)
         found = _replayed(study.sealed, earlier, pinned.plan, pinned.manifest, again, lambda done: None)
-        told = [block for block in pinned.superseded if block not in found.untold]
-        if [block for block in found.blocks if block not in found.untold] != told:
+        after = pinned.due().after
+        since = [one.slot for one in found.untold if all(withheld[digest] >= after for digest in one.withheld)]
+        may_be = _blocks(pinned.plan, since)
+        told = [block for block in pinned.superseded if block in found.blocks or block not in may_be]
+        if list(found.blocks) != told:
             what = f"amendment {pinned.number} supersedes {len(pinned.superseded)} blocks"
             raise UntrustedError(
                 f"{what}, but those in which its code gives other episodes are {len(found.blocks)}, or not the same",
@@ -121,12 +138,21 @@ def check_reruns(study: Study) -> Count:
     return count
 
 
+def _first_withheld(sealed: SealedPlan) -> dict[str, Count]:
+    """The entry that withheld each digest."""
+    found: dict[str, Count] = {}
+    for entry in sealed.history().entries():
+        if isinstance(entry.event, Withheld):
+            found.setdefault(entry.event.digest, entry.seq)
+    return found
+
+
 def _in_sandbox(sandbox: Sandbox, plan: Plan) -> Again:
     def again(arm: Arm, trusted: Trusted, recorded: Recorded) -> bytes | str:
         if isinstance(arm, ScriptedArm):
             return sandbox.play(arm.scripted, trusted)
         return sandbox.rerun_arm(
-            trusted, plan.data, tuple(map(encode_record, recorded.calls)), recorded.replies or ()
+            trusted, plan.data, tuple(map(encode_record, recorded.calls)), recorded.replies
         )  # fmt: skip
 
     return again
@@ -140,19 +166,16 @@ def _replayed(
     again: Again,
     step: Callable[[int], None],
 ) -> Replayed:
-    episodes, differing, untold = 0, [], []
+    episodes, differing, untold = 0, list[Differing](), list[Untold]()
     for recorded in _recorded(sealed, pins, plan):
         episodes += 1
-        if recorded.replies is None:
-            untold.append(recorded.slot)
-            why = "a reply is withheld, so that nobody can tell"
-        else:
-            why = _difference(recorded.line, _again(again, plan, manifest, recorded))
-        if why:
+        if recorded.withheld:
+            untold.append(Untold(recorded.slot, recorded.withheld))
+        elif why := _difference(recorded.line, _again(again, plan, manifest, recorded)):
             differing.append(Differing(recorded.slot, why))
         step(1)
     touched = _blocks(plan, [one.slot for one in differing])
-    return Replayed(episodes, tuple(differing), touched, _blocks(plan, untold))
+    return Replayed(episodes, tuple(differing), touched, tuple(untold))
 
 
 def _recorded(sealed: SealedPlan, pins: Sequence[Pinned], plan: Plan) -> Iterator[Recorded]:
@@ -169,14 +192,18 @@ def _recorded(sealed: SealedPlan, pins: Sequence[Pinned], plan: Plan) -> Iterato
         pinned = sealed.under(event.pin)
         if pinned.number < len(pins) and not later.left_out(pinned, event) and index.find(event.slot) is not None:
             calls = read_calls(history.calls, where=f"{CALLS} (entry {entry.seq})")
-            yield Recorded(event.slot, line, calls, _replies(bodies, calls))
+            yield Recorded(event.slot, line, calls, *_replies(bodies, calls))
 
 
-def _replies(bodies: Blobs, calls: Calls) -> tuple[bytes, ...] | None:
-    try:
-        return tuple(bodies.get(call.response or "") for call in answered_calls(calls))
-    except WithheldError:
-        return None
+def _replies(bodies: Blobs, calls: Calls) -> tuple[tuple[bytes, ...], tuple[str, ...]]:
+    """The replies that are there, and the digests of those that are withheld."""
+    replies, withheld = list[bytes](), list[str]()
+    for digest in (call.response or "" for call in answered_calls(calls)):
+        try:
+            replies.append(bodies.get(digest))
+        except WithheldError:
+            withheld.append(digest)
+    return tuple(replies), tuple(withheld)
 
 
 def _again(again: Again, plan: Plan, manifest: Manifest, recorded: Recorded) -> bytes | str:

@@ -24,8 +24,8 @@ from typing import Literal, TypeVar
 import msgspec
 
 from sealkit.plan.readings import ReadingKey, asks_readers
-from sealkit.plan.slots import Stage
-from sealkit.run.progress import SlotIndex, begin_sealed
+from sealkit.plan.slots import SlotIndex, Stage
+from sealkit.run.progress import begin_sealed
 from sealkit.run.reads import Reads, episode_line
 from sealkit.seal.closure import SEALKIT, sealkit_tree
 from sealkit.seal.history import History

@@ -301,8 +301,8 @@ def test_a_cap_on_exclusions_that_was_raised_after_the_first_attempt_rescues_no_
 
 
 def test_slots_dropped_without_an_outcome_after_the_first_attempt_count_against_the_cap(smoked: Path) -> None:
-    run_some(smoked, 3)
-    change(smoked, PLAN, "seed: 0..1", "seed: [0]")
+    run_some(smoked, 2)  # a block of seed 1
+    change(smoked, PLAN, "seed: 0..1", "seed: [1]")
     (smoked / PLAN).write_text((smoked / PLAN).read_text().replace(" == 4", " == 2"))
     amended(smoked, "one seed will do")
     run(smoked)
@@ -565,9 +565,19 @@ def test_episodes_that_an_earlier_amendment_changed_can_be_superseded_later(grid
     amended(grid, "it should heed them after all", "--supersede")  # superseded twice
     run(grid)
     assert "oracle: 4 superseded" in verified(grid).out
-    said = analyse(grid)
-    assert "with the episodes that were superseded in their place: the same verdicts" in said  # the first ones
+    said = analyse(grid)  # the first ones come to the same, those in between do not
+    assert "tracker: supported, but contradicted by the episodes of generation 2" in said
+    why = "tracker is supported, and contradicted with episode 2 of every slot, or else its last"
+    assert f"exploratory: claim it-tracks: {why}" in said and "claim it-does" not in said
     verified(grid, "--replay")
+    ok(call("publish", PLAN, cwd=grid))
+    [edition] = (grid / "publications").iterdir()
+    generations = json.loads((edition / "results.json").read_bytes())["after_amendments"]["generations"]
+    tracked = [[one["verdict"] for one in row["verdicts"] if one["hypothesis"] == "tracker"] for row in generations]
+    assert tracked == [["supported"], ["contradicted"], ["supported"]]
+    assert "Generation k has the k-th episode of every slot" in (edition / "report.html").read_text()
+    for more in ((), ("--replay",)):
+        ok(call("verify", edition, "--no-remember", *more, cwd=grid))
 
 
 def test_a_sample_that_grows_and_shrinks(grid: Path) -> None:

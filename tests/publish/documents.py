@@ -129,7 +129,10 @@ def synthetic() -> Any:
             "differing": [{"source": "first episodes", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"},
                           {"source": "code of pin 0123456789ab", "hypothesis": "E", "metric": None, "verdict": "not_shown", "other": "supported"}],
             "earlier": [{"hypothesis": "E0", "metric": "success", "says": "plus does worse", "descriptive": False,
-                         "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}]},
+                         "verdict": "contradicted", "now": None, "pin": PIN, "amendment": 2}],
+            "generations": [
+                {"generation": each, "lost": [], "over_cap": ["third"] if each == 1 else [], "verdicts": [
+                    {"hypothesis": "E", "metric": None, "verdict": "supported", "why": ""}]} for each in (1, 2)]},
         "earlier_analyses": [
             {"recorded_at": "2026-11-09T08:00:00Z", "head": f"300:{DIGEST}", "results": DIGEST, "hypothesis": "E",
              "metric": None, "verdict": "contradicted", "now": "not_shown"},

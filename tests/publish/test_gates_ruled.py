@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
@@ -12,7 +14,9 @@ from sealkit.infer.lost import lost_in_rules
 from sealkit.plan.describe import describe
 from sealkit.plan.load import Plan
 from sealkit.plan.ruling import OTHERWISE, Claim, Gate, Need
-from sealkit.publish.claims.gates_ruled import _ruled
+from sealkit.publish.claims.amended import Amended
+from sealkit.publish.claims.gates_ruled import _ruled, closed_by_draws
+from sealkit.publish.claims.ruled_again import Generation, Sensitivity
 from tests.infer.test_gates import FULL, SPEC
 from tests.infer.told import analysed, by_arm, small, told
 
@@ -42,6 +46,28 @@ def test_it_is_open_if_its_hypothesis_is_supported_and_closed_alone_if_not(gate:
         assert [(ruling.gate, ruling.evidence) for ruling in rulings if not ruling.open] == [(gate, found[1])]
     assert "n 10" in ruled(gate, bad)[1]
     assert ruled(gate, good, changed=True)[1].endswith("but it was changed when there could be outcomes")
+
+
+def test_it_is_closed_by_another_draw_or_other_code_that_comes_to_another_verdict() -> None:
+    spec, opened = plan_of("forks_isolated").spec, {"forks_isolated": (True, "supported")}
+    row = {
+        "source": "episodes of generation 2",
+        "hypothesis": "forks_isolated",
+        "verdict": "supported",
+        "other": "not_shown",
+    }
+    over = Generation(1, Sensitivity({}, ()), over=("plus",), again=False, lost=())
+    for differing, generations, why in (
+        ((row,), (), "not_shown by the episodes of generation 2"),
+        (
+            (),
+            (over,),
+            "with episode 1 of every slot, or else its last, more slots are lost than the exclusion cap allows",
+        ),
+    ):
+        after = cast(Amended, SimpleNamespace(differing=differing, generations=generations))
+        assert closed_by_draws(spec, opened, after) == {"forks_isolated": (False, f"supported; but {why}")}
+    assert closed_by_draws(spec, opened, cast(Amended, SimpleNamespace(differing=(), generations=()))) == opened
 
 
 def test_it_is_closed_if_nothing_could_be_estimated() -> None:

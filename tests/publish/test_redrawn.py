@@ -53,7 +53,7 @@ def told(plan: Plan, *failures: tuple[Mapping[str, Level], str, bytes, Stage]) -
         if slot["seed"] != 99 and not cells.states[cells.grid.number(slot)]:
             measures = dict.fromkeys(plan.spec.metrics, 1)
             cells.admit(slot, measures, ended="final", acts=None, pin=0)  # type: ignore[arg-type]
-    measuring = SimpleNamespace(cells=cells, first_cells=None, earlier=(), sealed_cells=None)
+    measuring = SimpleNamespace(cells=cells, generations=None, earlier=(), sealed_cells=None)
     redrawn.tell(cast(Measuring, measuring))
     return tries_again(cells)
 
@@ -105,7 +105,7 @@ def test_a_reading_whose_reply_the_judge_did_not_take_was_drawn_again_once_it_is
     cells = Cells(small({"e": PAIRED % "tango"}).spec)
     for seed in (0, 1):
         cells.admit(slot(seed), dict.fromkeys(cells.spec.metrics, 1), ended="final", acts=None, pin=0)  # type: ignore[arg-type]
-    redrawn.tell(cast(Measuring, SimpleNamespace(cells=cells, first_cells=None, earlier=(), sealed_cells=None)))
+    redrawn.tell(cast(Measuring, SimpleNamespace(cells=cells, generations=None, earlier=(), sealed_cells=None)))
     assert tries_again(cells) == {"plus": 2}
 
 
@@ -164,7 +164,7 @@ def test_a_script_that_draws_its_bad_draws_again_supports_no_claim(tmp_path: Pat
 def test_analyse_says_withheld_where_publish_does(capsys: pytest.CaptureFixture[str]) -> None:
     held = held_by_cap({"exclusions": {"over_cap": ["terse"], "drawn_again": {"terse": 3}}})
     after = SimpleNamespace(
-        analyses=(), rows=(), sensitivity=None, other_code={}, differing=(), earlier=(), earlier_claims=(),
+        analyses=(), rows=(), generations=(), other_code={}, differing=(), earlier=(), earlier_claims=(),
         reservations=Reservations(withheld={}, exploratory={"steps-help": "an earlier pin's cap"}),
     )  # fmt: skip
     print_amended(cast(Any, after), held)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from sealkit.plan.load import open_plan_bytes
-from sealkit.plan.slots import slots
+from sealkit.plan.slots import SlotIndex, slots
 from sealkit.run.in_a_row import ERRORS_IN_A_ROW
-from sealkit.run.progress import SlotIndex, Standing, begin
+from sealkit.run.progress import Standing, begin
 from sealkit.wire.chain import Entry
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.errors import UntrustedError

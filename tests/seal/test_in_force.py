@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sealkit.seal.in_force import PHASES, Due, InForce, Phases
@@ -107,6 +108,16 @@ def test_the_phase_is_the_furthest_that_was_reached(events: list[Event], phase: 
             for entry, file in ((other, phase), (phase, other), (other, other)):
                 with pytest.raises(UntrustedError, match=f"says {other}, but the entries before it say {phase}"):
                     followed([*events, amended(1, entry)], (due(1, file, len(events) + 1),))
+
+
+def test_a_plan_that_is_left_no_more_slots_than_were_kept_is_complete() -> None:
+    """Whoever drops what was not played yet knows all that is left."""
+    few = msgspec.structs.replace(due(1, "after_first_episode", 3), slots=1)
+    said: list[Event] = [tried(), kept(), amended(1, "after_first_episode")]
+    assert followed(said, (few,)).phases.phase == "after_last_episode"
+    again = due(2, "after_first_episode", 4)
+    with pytest.raises(UntrustedError, match="says after_first_episode, but the entries before it say after_last_ep"):
+        followed([*said, amended(2, "after_first_episode")], (few, again))
 
 
 def test_everything_runs_under_the_pin_in_force() -> None:

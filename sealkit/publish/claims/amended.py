@@ -3,7 +3,8 @@
     found = amended(study, review, analysis)
     found.reservations          for `infer.claims.rule_claims`; its notes say "as amended before the first look"
     found.rows                  one row an amendment, for the report
-    found.sensitivity           effects and verdicts with the first episodes in the place of those that were run again
+    found.generations           effects and verdicts with the first episodes in the place of those that were run again,
+                                with the second, and so on
     found.other_code            by pin, the verdicts of code that was pinned when there could be outcomes and is not in
                                 force any more
     found.earlier               what was asked then or later and is not asked any more: verdicts, withheld claims
@@ -16,21 +17,29 @@ exploratory stays so, also if another one puts it back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sealkit.infer.analysis import Analysis, pairs_read, ruled_on
+from sealkit.infer.analysis import Analysis
 from sealkit.infer.cells import Cells
 from sealkit.infer.claims import ClaimRuling, Reservations
-from sealkit.infer.effects import Effects, effects_under
 from sealkit.infer.flow import arms_over, tries_again
-from sealkit.infer.rows import effect_row
-from sealkit.infer.verdicts import Verdict
 from sealkit.plan.ruling import Gate, Need, needs_of
 from sealkit.plan.schema import Spec
+from sealkit.publish.claims.drawn_anew import drawn_anew
 from sealkit.publish.claims.lost_readings import held_by_readings
 from sealkit.publish.claims.lost_values import arms_under_claims, held_by_values
+from sealkit.publish.claims.ruled_again import (
+    Generation,
+    again,
+    by_key,
+    generation_rows,
+    generations_of,
+    held_by_generations,
+    one_of,
+    sensitivity_row,
+)
 from sealkit.publish.review.asked import Earlier, claims_of_earlier, gates_amended, rows_of_earlier
 from sealkit.publish.review.cut_off import unlike
 from sealkit.publish.review.measuring import Asking, pins_since
@@ -49,23 +58,15 @@ from sealkit.wire.records import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Sensitivity:
-    """What the same plan comes to on other cells."""
-
-    effects: Effects
-    verdicts: tuple[Verdict, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Amended:
     """What follows from the amendments and withdrawals of a study."""
 
     spec: Spec
     reservations: Reservations
     rows: tuple[Mapping[str, Json], ...]
-    sensitivity: Sensitivity | None
+    generations: tuple[Generation, ...]
     other_code: Mapping[str, Verdicts]
-    differing: tuple[Mapping[str, Json], ...]  # verdicts that are others in `sensitivity` or `other_code`
+    differing: tuple[Mapping[str, Json], ...]  # verdicts that are others in `generations` or `other_code`
     earlier: tuple[Mapping[str, Json], ...]
     earlier_claims: tuple[ClaimRuling, ...]
     analyses: tuple[Mapping[str, Json], ...]
@@ -76,7 +77,7 @@ class Amended:
         """All of it but the rows, as an edition holds it."""
         rows: list[Json] = [dict(row) for row in self.differing]
         return {
-            "sensitivity": None if self.sensitivity is None else _sensitivity_row(self.spec, self.sensitivity),
+            "sensitivity": sensitivity_row(self.spec, self.generations[0].ruled) if self.generations else None,
             "other_code": [
                 {"pin": pin, "hypothesis": name, "metric": metric, "verdict": ruled[name, metric]}
                 for pin, ruled in self.other_code.items()
@@ -84,26 +85,29 @@ class Amended:
             ],
             "differing": rows,
             "earlier": [dict(row) for row in self.earlier],
+            **generation_rows(self.generations),
         }  # fmt: skip
 
 
 def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
     """What the amendments of a study, whose episodes the review measured, make of its analysis."""
     sealed, measuring = study.sealed, found.measuring
-    sensitivity = None
-    if measuring is not None and measuring.first_cells is not None:
-        sensitivity = _again(measuring.first_cells)
+    generations = generations_of(sealed, measuring)
+    sensitivity = generations[0].ruled if generations else None
     beside = measuring.beside if measuring is not None else ()
     other_code = {one.pinned.pin: one.cells.verdicts() for one in beside}
-    differing = [*_differing("first episodes", analysis, _by_key(sensitivity))]
+    differing = [*_differing("first episodes", analysis, by_key(sensitivity))]
+    for one in generations[1:]:
+        differing += _differing(f"episodes of generation {one.number}", analysis, by_key(one.ruled))
     for pin, ruled in other_code.items():
         differing += _differing(f"code of pin {short(pin)}", analysis, ruled)
-    today = _by_key(analysis)
+    today = by_key(analysis)
     earlier = [(one.earlier, _verdicts_of(one)) for one in (measuring.earlier if measuring is not None else ())]
     others = [
         *((ruled, f"by the code of pin {short(pin)}") for pin, ruled in other_code.items()),
         *((_of_asked(one, ruled), f"as asked before amendment {one.amendment}, {one.when}") for one, ruled in earlier),
-        (_by_key(sensitivity), _superseded(sealed)),
+        (by_key(sensitivity), _superseded(sealed)),
+        *((by_key(one.ruled), one_of(one)) for one in generations[1:]),
     ]
     lost, chosen = held_by_readings(sealed, found)
     return Amended(
@@ -112,11 +116,11 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
             withheld=held_by_values(sealed, analysis.record)
             | dict(lost)
             | {name: f"withdrawn: {reason}" for name, reason in found.withdrawn.items()},
-            exploratory=dict(chosen) | _exploratory(sealed, analysis, found, others),
+            exploratory=dict(chosen) | _exploratory(sealed, analysis, found, generations, others),
             notes=_notes(sealed),
         ),
         rows=tuple(_row(before, after) for before, after in pairwise(sealed.pins)),
-        sensitivity=sensitivity,
+        generations=generations,
         other_code=other_code,
         differing=tuple(differing),
         earlier=tuple(row for one, ruled in earlier for row in rows_of_earlier(one, ruled, today)),
@@ -129,17 +133,11 @@ def amended(study: Study, found: Review, analysis: Analysis) -> Amended:
 
 
 def _verdicts_of(asking: Asking) -> Verdicts:
-    return _by_key(_again(asking.cells)) if asking.far is None else asking.far.verdicts()
+    return by_key(again(asking.cells)) if asking.far is None else asking.far.verdicts()
 
 
 def _of_asked(one: Earlier, ruled: Verdicts) -> Verdicts:
     return {key: verdict for key, verdict in ruled.items() if key[0] in one.hypotheses}
-
-
-def _again(cells: Cells) -> Sensitivity:
-    spec = cells.spec
-    effects = effects_under(cells, pairs_read(spec), spec.sample.missing)
-    return Sensitivity(effects, ruled_on(spec, effects))
 
 
 def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, ...]:
@@ -154,7 +152,11 @@ def off_the_map(sealed: SealedPlan, exploratory: Collection[str]) -> tuple[str, 
 
 
 def _exploratory(
-    sealed: SealedPlan, analysis: Analysis, found: Review, others: Iterable[tuple[Verdicts, str]]
+    sealed: SealedPlan,
+    analysis: Analysis,
+    found: Review,
+    generations: Sequence[Generation],
+    others: Iterable[tuple[Verdicts, str]],
 ) -> dict[str, str]:
     reasons: dict[str, str] = {}
     late, cells = found.late, found.cells
@@ -167,6 +169,7 @@ def _exploratory(
     for past in found.recorded_analyses:  # before what only measures decide: the journal alone says it to everybody
         for name, why in _unlike(sealed, analysis, past.verdicts, f"in the analysis recorded at {past.time}"):
             reasons.setdefault(name, why)
+    reasons = drawn_anew(sealed, found.dropped) | reasons
     for pinned in pins_since(sealed, TRIED):
         cap = pinned.plan.spec.sample.exclusion_cap_per_arm
         if cells is not None and (over := arms_over(cap, cells)):
@@ -193,6 +196,8 @@ def _exploratory(
     for run in late.runs.killed:
         if not run.under_way:
             reasons |= {name: reasons.get(name, str(run)) for name in sealed.plan.spec.claims}
+    for name, why in held_by_generations(sealed.plan.spec, generations):
+        reasons.setdefault(name, why)
     for ruled, words in others:
         for name, why in _unlike(sealed, analysis, ruled, words):
             reasons.setdefault(name, why)
@@ -224,7 +229,7 @@ def _superseded(sealed: SealedPlan) -> str:
 
 def _unlike(sealed: SealedPlan, analysis: Analysis, other: Verdicts, words: str) -> Iterator[tuple[str, str]]:
     """The claims that need a verdict which is another in `other`, with a sentence."""
-    now = _by_key(analysis)
+    now = by_key(analysis)
     for name, claim in sealed.plan.spec.claims.items():
         for need in needs_of(claim):
             for key in _keys(need, now):
@@ -236,10 +241,6 @@ def _keys(need: Need, verdicts: Verdicts) -> Iterator[tuple[str, str | None]]:
     return (key for key in verdicts if key[0] == need.hypothesis and need.metric in (None, key[1]))
 
 
-def _by_key(analysis: Analysis | Sensitivity | None) -> Verdicts:
-    return {(one.hypothesis, one.metric): one.verdict for one in analysis.verdicts} if analysis is not None else {}
-
-
 def _spell(key: tuple[str, str | None]) -> str:
     return f"{key[0]} on {key[1]}" if key[1] is not None else key[0]
 
@@ -248,21 +249,9 @@ def _spell(key: tuple[str, str | None]) -> str:
 
 
 def _differing(source: str, analysis: Analysis, other: Verdicts | None) -> Iterator[Mapping[str, Json]]:
-    for key, verdict in _by_key(analysis).items():
+    for key, verdict in by_key(analysis).items():
         if other and key in other and other[key] != verdict:
             yield {"source": source, "hypothesis": key[0], "metric": key[1], "verdict": verdict, "other": other[key]}
-
-
-def _sensitivity_row(spec: Spec, found: Sensitivity) -> Json:
-    effects: list[Json] = []
-    for (name, metric), estimated in sorted(found.effects.items()):
-        row: dict[str, Json] = {"effect": name, "metric": metric}
-        effects.append(row | effect_row(spec, spec.effects[name], metric, estimated))
-    verdicts: list[Json] = [
-        {"hypothesis": one.hypothesis, "metric": one.metric, "verdict": one.verdict, "why": one.why}
-        for one in found.verdicts
-    ]
-    return {"effects": effects, "verdicts": verdicts}
 
 
 def _row(before: Pinned, after: Pinned) -> Mapping[str, Json]:

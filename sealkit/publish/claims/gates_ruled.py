@@ -8,7 +8,7 @@ A hypothesis that was changed when there could be outcomes opens nothing: whoeve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sealkit.infer.analysis import Analysis
@@ -17,7 +17,9 @@ from sealkit.infer.verdicts import Verdict
 from sealkit.plan.questions import questions
 from sealkit.plan.ruling import GATES_BY_HYPOTHESIS
 from sealkit.plan.schema import Spec
+from sealkit.publish.claims.amended import Amended
 from sealkit.publish.claims.lost_values import over_the_cap
+from sealkit.publish.claims.ruled_again import Generation, one_of
 from sealkit.publish.review.measuring import pins_since
 from sealkit.seal.foundations import moved_hypotheses
 from sealkit.seal.in_force import TRIED
@@ -41,6 +43,29 @@ def gates_by_hypothesis(sealed: SealedPlan, analysis: Analysis) -> Mapping[str, 
         for gate in GATES_BY_HYPOTHESIS
         if gate in spec.hypotheses
     }
+
+
+def closed_by_draws(spec: Spec, ruled: Mapping[str, tuple[bool, str]], after: Amended) -> dict[str, tuple[bool, str]]:
+    """The same, in which no hypothesis opens its gate that other draws, or other code, come to another verdict on.
+
+    Nor one that rests on more lost slots in any generation than the cap allows.
+    """
+    found = dict(ruled)
+    for gate, why in (*_differing(after), *_over(spec, ruled, after.generations)):
+        if gate in found and found[gate][0]:
+            found[gate] = False, f"{found[gate][1]}; but {why}"
+    return found
+
+
+def _differing(after: Amended) -> Iterator[tuple[str, str]]:
+    return ((str(row["hypothesis"]), f"{row['other']} by the {row['source']}") for row in after.differing)
+
+
+def _over(spec: Spec, gates: Iterable[str], generations: Sequence[Generation]) -> Iterator[tuple[str, str]]:
+    for one in generations:
+        for gate in gates:
+            if one.over or lost_under(spec, gate, None, one.lost):
+                yield gate, f"{one_of(one)}, more slots are lost than the exclusion cap allows"
 
 
 def _ruled(spec: Spec, name: str, analysis: Analysis, *, changed: bool, lost: Sequence[Lost]) -> tuple[bool, str]:

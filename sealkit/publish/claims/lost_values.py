@@ -9,6 +9,7 @@ All of it is read from an analysis record, so that who has no episodes can rule 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 
 from sealkit.infer.claims import Reservations
 from sealkit.infer.lost import Lost, arms_under, lost_quoted, lost_under
@@ -26,8 +27,7 @@ Row = Mapping[str, Json]
 
 def over_the_cap(sealed: SealedPlan, record: Row) -> tuple[Lost, ...]:
     """The sides of effects that lost more than the cap: the lowest in force since the first confirmatory attempt."""
-    pins = (*pins_since(sealed, TRIED), sealed.latest)
-    cap = min(pinned.plan.spec.sample.exclusion_cap_per_arm for pinned in pins)
+    cap = lowest_cap(sealed)
     return tuple(lost for lost in lost_quoted(record) if lost.over(cap))
 
 
@@ -40,6 +40,12 @@ def held_by_cap(record: Row) -> dict[str, str]:
     again = ", or drawn again after a failed try," if drawn_again(record) else ""
     what = f"more slots are without an outcome{again} than the plan's exclusion cap allows"
     return {"*": f"{what}, in {', '.join(map(str, over))}"}
+
+
+def lowest_cap(sealed: SealedPlan) -> Decimal:
+    """The lowest exclusion cap in force since the first confirmatory attempt."""
+    pins = (*pins_since(sealed, TRIED), sealed.latest)
+    return min(pinned.plan.spec.sample.exclusion_cap_per_arm for pinned in pins)
 
 
 def held_by_values(sealed: SealedPlan, record: Row) -> dict[str, str]:

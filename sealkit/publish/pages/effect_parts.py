@@ -192,7 +192,7 @@ def _test_table(tests: Sequence[Row]) -> Table:
 
 
 def amended_tables(analysis: Row, after: Row) -> tuple[Table, ...]:
-    """Effects from the episodes of each pin alone, and with the first episodes in the place of those run again."""
+    """Effects from the episodes of each pin alone, and what each generation comes to where blocks were run again."""
     tables = []
     for part in rows_of(analysis, "by_pin"):
         verdicts = ", ".join(f"{named(row)} {words(str(row['verdict']))}" for row in rows_of(part, "verdicts"))
@@ -201,4 +201,18 @@ def amended_tables(analysis: Row, after: Row) -> tuple[Table, ...]:
     again = rows_of(after, "sensitivity", "effects")
     if again:
         tables.append(effect_table(again, "With the first episodes in the place of those that were run again"))
+    generations = rows_of(after, "generations")
+    if generations:
+        tables.append(_generation_table(generations))
     return tuple(tables)
+
+
+def _generation_table(generations: Sequence[Row]) -> Table:
+    rows = tuple(
+        (number(row["generation"]),
+         ", ".join(f"{named(one)} {words(str(one['verdict']))}" for one in rows_of(row, "verdicts")),
+         "; ".join((*cast(list[str], row["over_cap"]), *cast(list[str], row["lost"]))) or "–")
+        for row in generations
+    )  # fmt: skip
+    caption = "Generation k has the k-th episode of every slot, or else its last; each is held against the lowest cap"
+    return Table(caption, ("generation", "verdicts", "over the exclusion cap"), rows, right=(0,))

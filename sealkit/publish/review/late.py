@@ -9,7 +9,8 @@ late.played_on              # the first amendment after the look under which slo
 
 from __future__ import annotations
 
-from sealkit.run.progress import SlotIndex, Standing
+from sealkit.plan.slots import SlotIndex
+from sealkit.run.progress import Standing
 from sealkit.seal.commitment import Amendment
 from sealkit.seal.in_force import LOOKED
 from sealkit.wire.chain import Entry

@@ -4,7 +4,7 @@ of them.
 The judge of the pin in force measures every episode that counts, whatever pin it ran under: one effect rests on one
 judge. More readings of the same episodes are kept where an amendment asks for them:
 
-    first_cells   blocks were run again: each slot with its first episode, as if nothing had been superseded
+    generations   blocks were run again: each slot with its first episode, with its second, and so on
     sealed_cells  this sealkit rules by other code than was sealed: the same, by the analysis that was
     beside        code changed when there could be outcomes, whatever it was for: the same episodes, by the judge and
                   analysis of each pin from that of the first attempt on
@@ -14,30 +14,24 @@ judge. More readings of the same episodes are kept where an amendment asks for t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from sealkit.infer.admit import Admission
 from sealkit.infer.cells import Cells
-from sealkit.plan.actors import ReferenceWorld
-from sealkit.plan.schema import Spec
 from sealkit.publish.review.analysis_code import moved_analysis_code
 from sealkit.publish.review.asked import Earlier, asked_earlier
+from sealkit.publish.review.generations import Generations
 from sealkit.publish.review.other_code import FarCells, far_cells
-from sealkit.run.progress import SlotIndex
+from sealkit.publish.review.outcomes import Measured, Outcomes, measured
 from sealkit.seal.changes import other_code
-from sealkit.seal.history import spell_slot
 from sealkit.seal.in_force import TRIED
 from sealkit.seal.pins import Pinned
 from sealkit.seal.sealed import SealedPlan
-from sealkit.verify.sandbox import BrokenOffError
 from sealkit.verify.study import Checked, Study
-from sealkit.verify.tally import usage_of
-from sealkit.verify.under_pin import UnderPin
-from sealkit.wire.errors import HarnessError, MalformedError, SealkitError
 from sealkit.wire.events import Failed, Phase
-from sealkit.wire.records import Json, Level
+from sealkit.wire.records import Count
 
 
 def pins_since(sealed: SealedPlan, phases: Collection[Phase]) -> tuple[Pinned, ...]:
@@ -55,24 +49,6 @@ def pins_of_other_code(sealed: SealedPlan) -> tuple[Pinned, ...]:
         if all(other_code(pinned.closure, other.closure) for other in (sealed.latest, *found)):
             found.append(pinned)
     return tuple(found)
-
-
-Measured: TypeAlias = Mapping[str, Json] | Admission  # what the judge gave, or that the slot is not admitted
-
-
-class Told(Protocol):
-    """Cells as they are told: here, or on the far side of a child process."""
-
-    def admit(
-        self, slot: Mapping[str, Level], measures: Mapping[str, Json], *, ended: str, acts: int | None, pin: int
-    ) -> None:
-        """An admitted episode."""
-
-    def set_aside(self, slot: Mapping[str, Level], *, pin: int) -> None:
-        """An episode that was not admitted, or that could not be measured."""
-
-    def fail(self, slot: Mapping[str, Level], ending: str, *, pin: int) -> None:
-        """A slot without an episode."""
 
 
 class Second(Protocol):
@@ -107,85 +83,21 @@ class Asking:
     far_outcomes: Outcomes | None
 
 
-def measured(judge: UnderPin, checked: Checked, admission: Admission) -> Measured:
-    """What the judge gives an admitted episode. One that it fails on is errored: that is never the agent's failure.
-
-    A child that is gone is no judge's answer: `BrokenOffError`, naming the slot.
-    """
-    if admission.status != "admitted":
-        return admission
-    try:
-        measures = judge.measure(checked.trusted, checked.line, checked.replies)
-    except BrokenOffError as error:
-        raise BrokenOffError(f"the judge broke off: {error.what}", where=spell_slot(checked.slot)) from error
-    except (HarnessError, MalformedError) as error:
-        return unmeasured(error)
-    spec = judge.pinned.plan.spec
-    if not spec.models or not isinstance(spec.world, ReferenceWorld):
-        return measures
-    return {**measures, **usage_of(checked.calls)}  # no judge sees what an episode used
-
-
-def unmeasured(error: SealkitError) -> Admission:
-    """The ruling on a slot whose admitted episode has no measures that the plan's metrics can have."""
-    return Admission("errored", None, f"the judge failed: {error}")
-
-
-class Outcomes:
-    """One reading of the episodes: the cells of a plan, told slot by slot by one judge."""
-
-    def __init__(self, judge: UnderPin, cells: Told, spec: Spec) -> None:
-        self.judge = judge
-        self._cells = cells
-        self._index = SlotIndex(spec, "confirmatory")
-        self._told = bytearray(self._index.count)
-
-    def take(self, checked: Checked, found: Measured, pin: int) -> Measured:
-        """An episode, unless the plan has no such slot or the slot has one already; what became of its measures."""
-        if not self._tell(checked.slot):
-            return found
-        if not isinstance(found, Admission):
-            # What an external world did is its own affair: nobody counted acts.
-            acts = None if self.judge.pinned.plan.spec.judge is None else checked.counts.acts
-            try:
-                self._cells.admit(checked.slot, found, ended=checked.ended, acts=acts, pin=pin)
-                return found
-            except BrokenOffError:
-                raise
-            except (MalformedError, HarnessError) as error:  # here, or told by the far side
-                found = unmeasured(error)
-        self._cells.set_aside(checked.slot, pin=pin)
-        return found
-
-    def fail(self, event: Failed, pin: int) -> None:
-        """How the last attempt ended at a slot without an episode, and the pin that it ran under."""
-        if self._tell(event.slot):
-            self._cells.fail(event.slot, event.ending, pin=pin)
-
-    def _tell(self, slot: Mapping[str, Level]) -> bool:
-        number = self._index.find(slot)
-        if number is None or self._told[number]:
-            return False
-        self._told[number] = 1
-        return True
-
-
 class Measuring:
-    """Every reading of a study's episodes that its analysis needs, made while they stream by."""
+    """Every reading of a study's episodes that its analysis needs, made while the first `until` entries stream by."""
 
-    def __init__(self, study: Study, second: Second | None = None) -> None:
+    def __init__(self, study: Study, until: Count, second: Second | None = None) -> None:
         sealed = study.sealed
         spec = sealed.plan.spec
         self.cells = Cells(spec)
         self._second = second
-        self.first_cells = Cells(spec) if any(pinned.blocks for pinned in sealed.pins) else None
+        self.generations = Generations(study, until) if any(pinned.blocks for pinned in sealed.pins) else None
         self.beside = tuple(_beside(study, pinned) for pinned in pins_of_other_code(sealed))
         self.sealed_cells: FarCells | None = None
         if study.isolation is not None and moved_analysis_code(sealed):
             self.sealed_cells = study.keep(far_cells(sealed.latest, study.isolation))
         self._main = Outcomes(study.latest, self.cells, spec)
         self._sealed = Outcomes(study.latest, self.sealed_cells, spec) if self.sealed_cells is not None else None
-        self._first = Outcomes(study.latest, self.first_cells, spec) if self.first_cells is not None else None
         self.earlier = tuple(_asking(study, one) for one in asked_earlier(sealed.pins))
         self._pins: dict[str, int] = {}
         self._latest = sealed.latest.pin
@@ -218,15 +130,15 @@ class Measuring:
                 self._sealed.take(checked, found, pin)
             for one in self.beside:
                 one.outcomes.take(checked, measured(one.outcomes.judge, checked, admission), pin)
-        if self._first is not None:
-            self._first.take(checked, found, pin)
+        if self.generations is not None:
+            self.generations.take(checked, found, pin)
         return found if isinstance(found, Admission) else admission
 
     def fail(self, events: Iterable[Failed]) -> None:
         """How the last attempt ended at each slot that has no episode; it counts under the pin of that attempt."""
         for event in events:
             pin = self._number(event.pin)
-            for outcomes in (self._main, self._first, self._sealed, *(one.outcomes for one in self.beside)):
+            for outcomes in (self._main, self.generations, self._sealed, *(one.outcomes for one in self.beside)):
                 if outcomes is not None:
                     outcomes.fail(event, pin)
             if self._second is not None:

@@ -19,7 +19,7 @@ from typing import Final
 
 from sealkit.infer.admit import Admission, admit
 from sealkit.infer.cells import Cells
-from sealkit.publish.review.measuring import Measured, Outcomes, measured
+from sealkit.publish.review.outcomes import Measured, Outcomes, measured
 from sealkit.seal.history import spell_slot
 from sealkit.verify.arms import ArmReruns
 from sealkit.verify.study import Checked, Study

@@ -20,10 +20,10 @@ from typing import TypeAlias
 from sealkit.infer.cells import Cells
 from sealkit.plan.readings import ReadingKey
 from sealkit.plan.schema import Spec
+from sealkit.plan.slots import SlotIndex
 from sealkit.publish.review.measuring import Measuring
 from sealkit.publish.review.other_code import FarCells
 from sealkit.run.drawn_again import is_drawn_again, may_be_chosen
-from sealkit.run.progress import SlotIndex
 from sealkit.run.reads import HEARD
 from sealkit.seal.history import spell_slot
 from sealkit.seal.sealed import SealedPlan
@@ -74,9 +74,9 @@ class Redrawn:
     def tell(self, measuring: Measuring) -> None:
         """All cells know the tries of their slots."""
         asked = [asking.cells for asking in measuring.earlier]
-        for cells in (measuring.cells, measuring.first_cells, *asked):
-            if cells is not None:
-                self._tell(cells.spec, cells)
+        again = measuring.generations.cells if measuring.generations is not None else ()
+        for cells in (measuring.cells, *again, *asked):
+            self._tell(cells.spec, cells)
         if measuring.sealed_cells is not None:
             self._tell(measuring.cells.spec, measuring.sealed_cells)
 

@@ -21,6 +21,7 @@ from sealkit.publish.review.own_ruling import OwnRuling
 from sealkit.publish.review.recorded_analyses import RecordedAnalysis
 from sealkit.publish.review.watching import NotAdmitted, Watching
 from sealkit.seal.changelog import check_changelog
+from sealkit.seal.dropped import Group
 from sealkit.seal.history import Anchor
 from sealkit.seal.journal import JOURNAL
 from sealkit.seal.piloted import Piloted, check_pilot
@@ -50,7 +51,8 @@ class Review:
     what the confirmatory run asked models, by arm, whether it left an episode or not. `readings` counts those of the
     episodes that count, by reading and level; what they asked models, `reading_calls`, is no arm's. `cut_off`
     counts, by arm, abandoned tries of which something may have been known. `late` knows whether slots were played under
-    another harness after a look. `own` has what this sealkit came to, where the sealed one is another and that was
+    another harness after a look; `dropped` has the slots with an episode that amendments dropped.
+    `own` has what this sealkit came to, where the sealed one is another and that was
     asked for.
     """
 
@@ -87,6 +89,7 @@ class Review:
     readings: dict[str, dict[str, int]]
     reading_calls: CallTally
     late: Late
+    dropped: tuple[Group, ...]
     own: OwnRuling | None
 
     @property
@@ -148,7 +151,7 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
     history = study.sealed.history(anchors)
     watching = Watching(study, history)
     own = OwnRuling(study) if measure and study.rules_twice else None
-    measuring = Measuring(study, own) if measure and study.sandbox is not None else None
+    measuring = Measuring(study, history.due, own) if measure and study.sandbox is not None else None
 
     def see(entry: Entry) -> None:
         tried.follow(entry.event)
@@ -206,5 +209,6 @@ def review(study: Study, *, anchors: Iterable[Anchor], measure: bool, step: Call
         readings=watching.redrawn.beside(stage.reads.counts(study.withheld_readings)),
         reading_calls=study.calls.readings,
         late=watching.late,
+        dropped=history.dropped.groups if history.dropped is not None else (),
         own=own,
     )
