@@ -21,7 +21,7 @@ from sealkit.seal.piloted import check_played
 from sealkit.seal.places import beside, study_of
 from sealkit.seal.siblings import check_id_is_own, of_the_same_id
 from sealkit.wire.records import Json
-from sealkit.world.named import check_named, programs_elsewhere
+from sealkit.world.named import check_named, check_scenarios, programs_elsewhere
 
 Ends: TypeAlias = Mapping[Stage, Sequence[AtEnd]]
 
@@ -59,13 +59,15 @@ def command(plan: Path, as_json: bool) -> None:
     if not beside(plan, "seal.json").exists():
         check_id_is_own(plan, opened, study)
     check_sealable(opened)
-    judge = check_named(study, opened)
+    named = check_named(study, opened)
+    if named.world is not None:
+        check_scenarios(named.world, opened)
     report = describe(opened)
     same = tuple(
         f"{one} has the id {opened.spec.id} too: one alone can be sealed" for one in of_the_same_id(plan, opened)
     )
     warnings = (*report.warnings, *same, *programs_elsewhere(opened), *map(str, unreached(opened.spec)))
-    found = trials(plan, opened, judge) if judge is not None else ()
+    found = trials(plan, opened, named.judge) if named.judge is not None else ()
     for trial in found:
         warnings += tuple(f"{one} in the {trial.stage} run" for one in without_end(opened.spec, trial.measured))
     ends = {trial.stage: headroom(opened.spec, trial.measured) for trial in found}

@@ -10,17 +10,14 @@ import click
 from sealkit.cli.clock import now
 from sealkit.cli.out import json_option, plan_argument, print_json
 from sealkit.plan.asked import to_run
-from sealkit.plan.load import check_sealable
 from sealkit.seal.heads import known_heads
 from sealkit.seal.manifest import scenarios_in_words
 from sealkit.seal.places import beside, study_of
-from sealkit.seal.seal import make_seal, read_plan
+from sealkit.seal.seal import make_seal
 from sealkit.seal.sealed import open_seal
-from sealkit.seal.siblings import check_id_is_own
 from sealkit.wire.digest import short
 from sealkit.wire.errors import UntrustedError
 from sealkit.wire.text import counted
-from sealkit.world.named import check_named
 
 
 @click.command("seal")
@@ -38,7 +35,6 @@ def command(plan: Path, as_json: bool) -> None:
     amendment.
     """
     _refuse_forgotten(plan)
-    _refuse_what_fails(plan)
     sealed = make_seal(plan, now=now())
     sealed.manifest.close()
     seal = sealed.seal
@@ -55,16 +51,6 @@ def command(plan: Path, as_json: bool) -> None:
     click.echo(f"  {trees_and_files}, {scenarios_in_words(sealed.plan.spec, seal.manifest.count)}")
     click.echo(f"  the pin in full, to quote where others can see it: {sealed.pin}")
     click.echo(f"next: {to_run(plan, sealed.plan.spec)}")
-
-
-def _refuse_what_fails(plan: Path) -> None:
-    """What `check` refuses is not sealed either; of a plan that is sealed already, the seal says the rest."""
-    study = study_of(plan)
-    if not beside(plan, "seal.json").exists():
-        opened = read_plan(plan, study)
-        check_id_is_own(plan, opened, study)
-        check_sealable(opened)
-        check_named(study, opened)
 
 
 def _refuse_forgotten(plan: Path) -> None:

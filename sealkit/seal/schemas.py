@@ -22,6 +22,7 @@ DIGESTS: Final[dict[str, tuple[str, ...]]] = {
     "KnownHead": ("pin", "digest"),
     "ManifestSeal": ("root",),
     "PlanSeal": ("file", "canonical", "sections"),
+    "Sibling": ("pin",),
     "SourceSeal": ("digest",),
     "Tree": ("root",),
     "TreeEntry": ("digest",),

@@ -16,7 +16,7 @@ from pathlib import Path
 import sealkit
 from sealkit.files import create_file, read_if_there
 from sealkit.plan.actors import ExternalWorld
-from sealkit.plan.load import Plan, open_plan_bytes
+from sealkit.plan.load import Plan, check_sealable, open_plan_bytes
 from sealkit.plan.yaml import MAX_BYTES
 from sealkit.seal.archive import write_archive
 from sealkit.seal.closure import make_closure
@@ -27,13 +27,13 @@ from sealkit.seal.piloted import PILOT, seal_pilot
 from sealkit.seal.places import beside, declared, plan_entry, receipts_folder, study_of
 from sealkit.seal.recovery import begin_or_recover
 from sealkit.seal.sealed import SealedPlan, open_seal
-from sealkit.seal.siblings import siblings_of
+from sealkit.seal.siblings import check_id_is_own, siblings_of
 from sealkit.seal.tree import Kept
 from sealkit.wire.canon import encode_record
 from sealkit.wire.declared import Scenario
 from sealkit.wire.errors import OutOfOrderError, UsageError
 from sealkit.world.loader import LoadedWorld, load_world, make_scenario
-from sealkit.world.ruling import open_judge
+from sealkit.world.named import check_named
 
 
 def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
@@ -47,9 +47,10 @@ def make_seal(plan_path: Path, *, now: datetime) -> SealedPlan:
     with exclusive(plan_path.parent, inside=study):
         if os.path.lexists(beside(plan_path, "seal.json")):
             return _complete(plan_path, plan, now)
+        check_id_is_own(plan_path, plan, study)
         _refuse_receipts(study, plan)
-        world = open_world(study, plan)
-        open_judge(study, plan, beside=world)  # a judge that does not load would lose every episode
+        check_sealable(plan)
+        world = check_named(study, plan).world  # what does not load would lose every episode
         with ExitStack() as until:
             pilot = seal_pilot(receipts_folder(study, plan) / PILOT, plan, inside=study, until=until)
             archive = _write(plan_path, study, plan, world, pilot, now)

@@ -1,6 +1,7 @@
 """What a plan names in its study is there and loads: world, judge, readers, verifiers, agents, arms and programs.
 
-    check_named(study, plan)        # before a seal: what fails here would fail in every slot
+    named = check_named(study, plan)        # before a seal: what fails here would fail in every slot
+    named.world, named.judge
 
 A name that stands for nothing is `UsageError` at its place in the plan, with those that are there. Code that is there
 and does not load is `HarnessError` at the code.
@@ -12,13 +13,14 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from sealkit.plan.actors import CommandArm, ExternalWorld, OwnArm, ScriptedArm, inside_study
 from sealkit.plan.load import Plan
 from sealkit.plan.parts import nearest
 from sealkit.plan.problems import KeyPath
 from sealkit.wire.errors import HarnessError, UsageError
-from sealkit.world.loader import load_package, load_world, make_scenario
+from sealkit.world.loader import LoadedWorld, load_package, load_world, make_scenario
 from sealkit.world.readers import open_readers
 from sealkit.world.ruling import check_verifiers, open_judge
 from sealkit.world.sdk import Judge
@@ -26,8 +28,15 @@ from sealkit.world.sdk import Judge
 _PACKAGE = "__init__.py"
 
 
-def check_named(study: Path, plan: Plan) -> Judge | None:
-    """Everything that the plan names is there and loads; the judge, if the plan has one."""
+class Named(NamedTuple):
+    """What was loaded of a plan; an external world has neither."""
+
+    world: LoadedWorld | None
+    judge: Judge | None
+
+
+def check_named(study: Path, plan: Plan) -> Named:
+    """Everything that the plan names, once it is known to be there and to load."""
     spec = plan.spec
     for place, name in enumerate(spec.verifiers):
         _there(study, plan, ("verifiers", place), "verifier", name, _packages(study, "verifiers"))
@@ -37,13 +46,21 @@ def check_named(study: Path, plan: Plan) -> Judge | None:
         _check_trees(study, plan, ("world", "trees"), spec.world.trees)
         if spec.world.run is not None:
             _check_program(study, plan, ("world", "run"), spec.world.run[0])
-        return None
+        return Named(None, None)
     _there(study, plan, ("world", "name"), "world", spec.world.name, _packages(study, "worlds"))
     if spec.judge is not None and not (study / f"{spec.judge}.py").is_file():
         _there(study, plan, ("judge",), "judge", spec.judge, _judges(study))
-    _check_world(study, plan, spec.world.name)
-    open_readers(study, plan)
-    return open_judge(study, plan)
+    open_readers(study, plan)  # before the world: each load is a fresh one
+    world = load_world(study, spec.world.name)
+    _check_agents(world, plan)
+    return Named(world, open_judge(study, plan, beside=world))
+
+
+def check_scenarios(world: LoadedWorld, plan: Plan) -> None:
+    """The world takes the plan's families and parameters, as far as the first seed tells."""
+    params = getattr(plan.spec.world, "params", {})
+    for family in plan.spec.factors.family:
+        make_scenario(world, str(family), int(plan.spec.factors.seed[0]), params, where=plan.where)
 
 
 def programs_elsewhere(plan: Plan) -> Iterator[str]:
@@ -90,18 +107,12 @@ def _check_trees(study: Path, plan: Plan, path: KeyPath, trees: Sequence[str]) -
 # --- what loads, and starts
 
 
-def _check_world(study: Path, plan: Plan, name: str) -> None:
-    """The world takes the plan's families and parameters, and has its scripted agents."""
-    spec = plan.spec
-    world = load_world(study, name)
-    params = getattr(spec.world, "params", {})
-    for family in spec.factors.family:
-        make_scenario(world, str(family), int(spec.factors.seed[0]), params, where=plan.where)
-    for arm_name, arm in spec.factors.arm.items():
+def _check_agents(world: LoadedWorld, plan: Plan) -> None:
+    for name, arm in plan.spec.factors.arm.items():
         if isinstance(arm, ScriptedArm) and arm.scripted not in world.agents:
             known = ", ".join(sorted(world.agents))
             what = f"the world has no scripted agent {arm.scripted!r}; it has {known}"
-            raise UsageError(what, where=plan.where("factors", "arm", arm_name))
+            raise UsageError(what, where=plan.where("factors", "arm", name))
 
 
 def _check_arms(study: Path, plan: Plan) -> None:
@@ -129,4 +140,4 @@ def _check_program(study: Path, plan: Plan, path: KeyPath, command: str) -> None
         raise UsageError(what, where=plan.where(*path), remedy=f"chmod +x {inside}")
 
 
-__all__ = ["check_named", "programs_elsewhere"]
+__all__ = ["Named", "check_named", "check_scenarios", "programs_elsewhere"]

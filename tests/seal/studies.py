@@ -101,11 +101,11 @@ FILES = {
     "worlds/pond/__init__.py": "",
     "worlds/pond/world.py": WORLD,
     "worlds/pond/judge.py": 'MEASURES = ("success",)\n\n\ndef judge(scenario, episode):\n    return {"success": 1}\n',
-    "worlds/pond/agents.py": "AGENTS = {}\n",
+    "worlds/pond/agents.py": "from sealkit.world import Scripted\n\nAGENTS = {'frog': Scripted(lambda draws: None)}\n",
     "verifiers/strict/SPEC.md": "Nothing passes.\n",
     "verifiers/strict/__init__.py": "",
     "verifiers/strict/check.py": "def check(trusted, episode):\n    raise NotImplementedError\n",
-    "arms/toad/__init__.py": "",
+    "arms/toad/__init__.py": "def make(scene, options, draws):\n    raise NotImplementedError\n",
     "arms/toad/arm.py": "WARTS = 12\n",
     "requirements.lock": "msgspec==0.19.0 --hash=sha256:00\n",
 }

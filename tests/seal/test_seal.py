@@ -115,7 +115,7 @@ def test_a_plan_whose_receipts_are_there_is_not_sealed(study: Path, sealed: Seal
 
 def test_a_plan_with_the_id_of_another_is_not_sealed(study: Path, sealed: SealedPlan) -> None:
     shutil.copy(plan_of(study), study / "plans" / "second.yaml")
-    with pytest.raises(OutOfOrderError, match="give the plan another id"):
+    with pytest.raises(UsageError, match="give this plan an id of its own"):
         make_seal(study / "plans" / "second.yaml", now=NOW)
 
 
@@ -491,6 +491,9 @@ def test_an_external_world_seals_without_scenarios(study: Path) -> None:
         "toad: {role: treatment, models: [], options: {}}",
     )
     (study / "sea").write_bytes(b"#!/bin/sh\n")
+    with pytest.raises(UsageError, match=r"sea may not be run: it is not executable; chmod \+x sea"):
+        make_seal(plan_of(study), now=NOW)
+    (study / "sea").chmod(0o755)
     sealed = make_seal(plan_of(study), now=NOW)
     assert sealed.seal.manifest.count == 0
     assert [entry.path for entry in sealed.seal.closure.files] == ["sea"]
