@@ -140,4 +140,4 @@ def test_check_loads_every_verifier(tmp_path: Path) -> None:
     shown = (folder / PLAN).read_text().replace("verifiers: [witness, replay]", "verifiers: [witness, replay, mine]")
     (folder / PLAN).write_text(shown)
     found = call("check", PLAN, cwd=folder)
-    assert found.code == 2 and "verifiers/mine: there is no such folder" in found.err
+    assert found.code == 2 and "the study has no verifier mine; it has replay, witness" in found.err
