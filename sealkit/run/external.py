@@ -31,6 +31,7 @@ from typing import IO, Final, NoReturn, cast
 
 import msgspec
 
+from sealkit.agents.models.budget import Spent
 from sealkit.agents.models.secrets import Watch, secret_parts
 from sealkit.agents.programs import MOST_WORDS, end, last_words, new_mark, quoted
 from sealkit.plan.actors import ExternalWorld
@@ -44,6 +45,7 @@ from sealkit.wire.recorded import (
     Answer,
     Assignment,
     FromCommand,
+    Recorded,
     answer_faults,
     record_answer,
 )
@@ -57,6 +59,12 @@ _CHUNK: Final = 1 << 16
 _LOOK_S: Final = 0.05
 _SHORTEST_SECRET: Final = 8  # shorter values stand in texts by chance
 _MOST_FAULTS: Final = 4
+
+
+def stated_use(line: bytes) -> Spent:
+    """The calls and tokens that a record says were used; what they cost, no record says."""
+    usage = decode_record(line, Recorded).usage
+    return Spent(calls=usage.calls, tokens=(usage.input_tokens or 0) + (usage.output_tokens or 0))
 
 
 class AttemptError(HarnessError):

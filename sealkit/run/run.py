@@ -22,6 +22,7 @@ from sealkit.run.calling import Models, calling
 from sealkit.run.cluster import Asks, on_cluster
 from sealkit.run.drawn_again import FailedTries
 from sealkit.run.executor import Executor, executing
+from sealkit.run.external import Command, stated_use
 from sealkit.run.failing import Failing, failing_arms
 from sealkit.run.interrupt import interrupts
 from sealkit.run.loop import Desk, Loop, Try, Watcher
@@ -212,6 +213,7 @@ class _Slots(Loop[Slot, Executor]):
     def __init__(self, desk: Desk, state: Standing, executor: Executor, tries: FailedTries | None) -> None:
         super().__init__(desk, executor)
         self.state, self.tries = state, tries
+        self.stated = Spent()  # what programs of an external world say that they used
 
     def left(self) -> Iterator[Slot]:
         for slot in self.bench.drawn():
@@ -236,6 +238,9 @@ class _Slots(Loop[Slot, Executor]):
             now=self.now(), calls=outcome.calls,
         )  # fmt: skip
         self.state.settle(one.work, None)
+        if isinstance(self.bench.world, Command):
+            self.stated = added(self.stated, stated_use(outcome.line))
+            self.watch.use(self.stated)
 
     def fail(self, one: Try[Slot], broke: Broke) -> int:
         why = shortened(broke.why)  # a program's words may be without end

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from sealkit.agents.models.budget import Spent
 from sealkit.plan.actors import ExternalWorld
 from sealkit.plan.assignment import assignment_line
 from sealkit.plan.load import open_plan
-from sealkit.run.external import AttemptError, open_command
+from sealkit.run.external import AttemptError, open_command, stated_use
 from sealkit.wire.canon import decode_record
 from sealkit.wire.digest import digest_bytes
 from sealkit.wire.episode import Trusted
@@ -69,6 +70,11 @@ def test_an_answer_becomes_a_record_of_its_slot(tmp_path: Path) -> None:
     assert measured(record) == {"correct": 1, "calls": 1, "input_tokens": 3, "output_tokens": 1}
     assert load_verifier(ROOT / "verifiers/recorded")(TRUSTED, line) == Accepted()
     assert line == play(answering(), tmp_path)
+
+
+def test_what_a_record_says_was_used_is_shown_while_the_run_goes_on(tmp_path: Path) -> None:
+    line = play(answering(usage={"calls": 2, "input_tokens": 3, "output_tokens": None}), tmp_path)
+    assert stated_use(line) == Spent(calls=2, tokens=3)
 
 
 def test_it_is_shown_its_slot_and_its_folder_and_nothing_of_this_machine(tmp_path: Path) -> None:
