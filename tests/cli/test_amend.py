@@ -131,6 +131,7 @@ def amendment(study: Path, number: int = 1) -> dict[str, Any]:
 # --- the three kinds of change of spec/house.md ------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_harness_fix_after_a_smoke_run_and_before_the_grid(smoked: Path) -> None:
     change(smoked, *FIX)
     refused = call("run", PLAN, cwd=smoked)
@@ -157,6 +158,7 @@ def test_a_harness_fix_after_a_smoke_run_and_before_the_grid(smoked: Path) -> No
     assert "10 scenarios of 2 pins made again by the sealed world" in verified(smoked, "--replay").out
 
 
+@pytest.mark.slow
 def test_a_task_rewording_after_a_second_smoke_run_with_the_dry_run_repeated_and_identical(smoked: Path) -> None:
     dry = (smoked / PLAN).read_text(encoding="utf-8").replace(f"id: {ID}\n", "id: dry\n", 1)
     (smoked / "plans/dry.yaml").write_text(dry, encoding="utf-8")
@@ -270,6 +272,7 @@ def test_a_hypothesis_edited_between_the_first_episode_and_the_last_leaves_its_c
     assert f"    {note}" in ok(call("claims", PLAN, cwd=smoked)).out
 
 
+@pytest.mark.slow
 def test_a_hypothesis_made_easier_between_the_first_episode_and_the_last_does_not_rescue_its_claim(
     smoked: Path,
 ) -> None:
@@ -312,6 +315,7 @@ def test_slots_dropped_without_an_outcome_after_the_first_attempt_count_against_
     assert found.exploratory["it-does"] == f"{why} allowed, in oracle, tracker"
 
 
+@pytest.mark.slow
 def test_a_hypothesis_edited_when_every_outcome_was_there_makes_its_claim_exploratory(grid: Path) -> None:
     change(grid, PLAN, "tracker.x == 4", "tracker.x >= 3")
     out = amended(grid, "the tracker may fail once").out  # nobody had looked through sealkit
@@ -416,6 +420,7 @@ def test_a_judge_put_back_after_the_look_does_not_undo_what_it_ruled(grid: Path)
     assert found.claims == {"it-does": "exploratory", "it-tracks": "exploratory"}
 
 
+@pytest.mark.slow
 def test_a_judge_changed_before_any_outcome_measures_every_episode(smoked: Path) -> None:
     change(smoked, *OTHER_JUDGE)
     assert "the judge of the last pin measures every episode" in amended(smoked, "noise is no success").out
@@ -511,6 +516,7 @@ def test_superseded_blocks_are_run_again_in_every_arm_and_the_old_episodes_enter
     assert "was derived again, the same bytes" in out
 
 
+@pytest.mark.slow
 def test_a_harness_changed_after_the_look_with_slots_still_to_run_makes_every_claim_exploratory(smoked: Path) -> None:
     run_some(smoked, 3)
     journal = (smoked / "receipts" / ID / "journal.jsonl").read_text().splitlines()
@@ -580,6 +586,7 @@ def test_episodes_that_an_earlier_amendment_changed_can_be_superseded_later(grid
         ok(call("verify", edition, "--no-remember", *more, cwd=grid))
 
 
+@pytest.mark.slow
 def test_a_sample_that_grows_and_shrinks(grid: Path) -> None:
     change(grid, PLAN, "seed: 0..1", "seed: 0..2")
     change(grid, PLAN, "oracle.x == 4 && oracle.n == 4", "oracle.x == 6 && oracle.n == 6")
@@ -634,6 +641,7 @@ def test_json_and_show_say_the_same(grid: Path) -> None:
     assert call("show", PLAN, "--amendment", "2", cwd=grid).code == 2
 
 
+@pytest.mark.slow
 def test_a_withdrawn_claim_is_withheld(analysed: Path) -> None:
     out = ok(call("amend", PLAN, "--withdraw", "it-tracks", "--reason", "it was luck", cwd=analysed)).out
     assert "withdrawn: it-tracks" in out and "Reason: it was luck" in (analysed / CHANGELOG).read_text()

@@ -211,6 +211,7 @@ def test_what_was_asked_is_ruled_on_by_its_own_code_where_ruling_code_changed_to
     ok(call("verify", folder, "--replay=unsafe", cwd=tmp_path))
 
 
+@pytest.mark.slow
 def test_a_gate_dropped_after_the_look_is_decided_all_the_same(study: Path) -> None:
     change(study, PLAN, ", rights_documented]", "]")
     change(study, PLAN, "model_outputs: none were used", "model_outputs: unknown")
@@ -225,6 +226,7 @@ def test_a_gate_dropped_after_the_look_is_decided_all_the_same(study: Path) -> N
     )
 
 
+@pytest.mark.slow
 def test_a_gate_that_came_after_the_look_is_decided_too(study: Path) -> None:
     change(study, PLAN, ", rights_documented]", ", rights_documented, baselines_conform]")
     ok(call("amend", PLAN, "--reason", "baselines should conform", cwd=study))

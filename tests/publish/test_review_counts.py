@@ -50,6 +50,7 @@ def test_what_counts_and_what_does_not_are_two_numbers(origin: str, tmp_path: Pa
     assert "4 episodes that count were not admitted; apart from them: 2 smoke" in said
 
 
+@pytest.mark.slow
 def test_a_smoke_record_that_is_none_is_a_fault_too(tmp_path: Path) -> None:
     code, found, _ = _reviewed(tmp_path, seeds=(100,), origin="evidence")
     assert code == 1 and (found["refused"], found["refused_apart"]) == (0, {"smoke": 2})

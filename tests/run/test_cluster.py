@@ -57,6 +57,7 @@ def test_two_workers_leave_the_episodes_of_a_run_without_them(study: Path, expec
     ok(call("verify", "--no-remember", cwd=study))
 
 
+@pytest.mark.slow
 def test_a_shard_runs_on_a_cluster_too(study: Path, tmp_path: Path) -> None:
     with cluster(tmp_path / "cluster", workers=1) as found:
         assert run(study, found, "--shard", "1/2")["episodes"] == 75

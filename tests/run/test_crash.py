@@ -155,6 +155,7 @@ def test_a_run_that_is_interrupted_says_so_and_goes_on_later(
     assert episodes(study) == episodes(uninterrupted)
 
 
+@pytest.mark.slow
 def test_an_interrupt_at_any_moment_leaves_nothing_to_repair(middle: Path, uninterrupted: Path, tmp_path: Path) -> None:
     study = Path(shutil.copytree(middle, tmp_path / "study"))
     with nursery() as nurse:

@@ -282,6 +282,7 @@ def test_five_failures_in_a_row_pause_the_run_and_give_up_no_reading(fresh: Path
     ok(verify(fresh, "--replay"))
 
 
+@pytest.mark.slow
 def test_readings_that_a_stop_left_are_never_taken(fresh: Path) -> None:
     with Loopback(POLICIES["graded"], lambda number, request: GONE if is_reading(request) else None) as server:
         assert run(fresh, server).code == 3
@@ -310,6 +311,7 @@ def test_another_model_than_the_planned_one_pauses_the_readings(fresh: Path) -> 
     ok(verify(fresh))
 
 
+@pytest.mark.slow
 def test_a_reply_in_which_the_judge_can_read_nothing_is_asked_for_once_and_has_no_outcome(tmp_path: Path) -> None:
     study = make_study(tmp_path / "study", read_plan_text())
     strict = ("worlds/house/diagnosis.py", "        given = [] if isinstance(reply, Unreadable) else",

@@ -275,6 +275,7 @@ def test_what_lies_about_beside_shards_is_passed_over_or_named(two: Path) -> Non
 # --- the merge -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_merged_study_verifies_and_is_published_as_any_other(two: Path, run_once: Path) -> None:
     folders = (shard(two, 1, 2), shard(two, 2, 2))
     alone = {folder: {path: path.read_bytes() for path in folder.iterdir()} for folder in folders}

@@ -17,6 +17,7 @@ from tests.modelled import PLAN, calls, episodes, policy, receipts
 from tests.studies import call, ok
 
 
+@pytest.mark.slow
 def test_calls_and_bodies_are_merged_and_the_run_is_replayed(
     modelled_once: Path, called_once: Path, tmp_path: Path
 ) -> None:

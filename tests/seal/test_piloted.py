@@ -118,6 +118,7 @@ def test_a_run_that_calls_itself_a_pilot_is_none(sealed: Path, run_once: Path) -
     assert refused.code == 1 and "an entry of a confirmatory run in the journal of a pilot" in refused.err
 
 
+@pytest.mark.slow
 def test_a_bundle_carries_the_pilot(piloted: Path, tmp_path: Path, state: Path) -> None:
     for command in (("run", PLAN, "--jobs", "1"), ("analyse", PLAN), ("publish", PLAN)):
         ok(call(*command, cwd=piloted))
